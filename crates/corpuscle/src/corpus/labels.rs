@@ -1,0 +1,206 @@
+//! Class names turned into numbers: none, one or several per document.
+//!
+//! ```
+//! use corpuscle::corpus::Labels;
+//! let labels = Labels::from_single([Some("spam"), None, Some("ham")]);
+//! assert_eq!(labels.classes(), ["ham", "spam"]);
+//! assert_eq!(labels.of(0), Some(&[1u32][..]));
+//! assert_eq!(labels.of(1), None);
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Error, Result};
+
+/// The labels of a list of documents. Classes are numbered in the order of their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    classes: Vec<String>,
+    /// Row `i` has the class numbers `ids[offsets[i]..offsets[i + 1]]`, ascending.
+    offsets: Vec<usize>,
+    ids: Vec<u32>,
+    labelled: Vec<bool>,
+    multi: bool,
+}
+
+impl Labels {
+    /// Labels of documents that have at most one each.
+    pub fn from_single<S: AsRef<str>>(rows: impl IntoIterator<Item = Option<S>>) -> Self {
+        let rows: Vec<Option<Vec<String>>> =
+            rows.into_iter().map(|row| row.map(|label| vec![label.as_ref().to_string()])).collect();
+        Self::from_lists(rows.iter().map(|row| row.as_deref()))
+    }
+
+    /// Labels of documents with any number each; `None` is an unlabelled document. It is a multi-label set when some
+    /// labelled document has not exactly one.
+    pub fn from_lists<'a>(rows: impl IntoIterator<Item = Option<&'a [String]>> + Clone) -> Self {
+        let names: BTreeSet<&str> = rows.clone().into_iter().flatten().flatten().map(String::as_str).collect();
+        let classes: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let numbers: BTreeMap<&str, u32> = names.into_iter().zip(0..).collect();
+        let mut labels = Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
+        for row in rows {
+            let ids = row.unwrap_or(&[]).iter().filter_map(|name| numbers.get(name.as_str()).copied());
+            labels.push(row.is_some(), ids.collect());
+        }
+        labels
+    }
+
+    /// Labels from class numbers, one per document.
+    pub fn from_ids(classes: Vec<String>, ids: &[u32]) -> Result<Self> {
+        let mut labels = Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
+        for &id in ids {
+            if id as usize >= labels.classes.len() {
+                return Err(Error::Shape { what: "class number", expected: labels.classes.len(), found: id as usize });
+            }
+            labels.push(true, vec![id]);
+        }
+        Ok(labels)
+    }
+
+    fn push(&mut self, labelled: bool, mut ids: Vec<u32>) {
+        ids.sort_unstable();
+        ids.dedup();
+        self.multi |= labelled && ids.len() != 1;
+        self.ids.extend_from_slice(&ids);
+        self.offsets.push(self.ids.len());
+        self.labelled.push(labelled);
+    }
+
+    /// The class names, by number.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// How many classes there are.
+    pub fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// How many documents there are, labelled or not.
+    pub fn len(&self) -> usize {
+        self.labelled.len()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.labelled.is_empty()
+    }
+
+    /// Whether some labelled document has not exactly one label.
+    pub fn is_multi_label(&self) -> bool {
+        self.multi
+    }
+
+    /// The class numbers of a document, ascending; `None` when it is unlabelled.
+    pub fn of(&self, row: usize) -> Option<&[u32]> {
+        self.labelled[row].then(|| &self.ids[self.offsets[row]..self.offsets[row + 1]])
+    }
+
+    /// Whether a document has a class.
+    pub fn has(&self, row: usize, class: u32) -> bool {
+        self.of(row).is_some_and(|ids| ids.binary_search(&class).is_ok())
+    }
+
+    /// The rows that are labelled, ascending.
+    pub fn labelled_rows(&self) -> Vec<usize> {
+        (0..self.len()).filter(|&row| self.labelled[row]).collect()
+    }
+
+    /// The class of each document when every one has exactly one, else an error that says which has not.
+    pub fn single(&self) -> Result<Vec<u32>> {
+        (0..self.len())
+            .map(|row| match self.of(row) {
+                Some(&[id]) => Ok(id),
+                Some(ids) => Err(Error::data(format!("document {} has {} labels, not one", row + 1, ids.len()))),
+                None => Err(Error::data(format!("document {} has no label", row + 1))),
+            })
+            .collect()
+    }
+
+    /// How many documents each class has.
+    pub fn class_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes.len()];
+        for &id in &self.ids {
+            counts[id as usize] += 1;
+        }
+        counts
+    }
+
+    /// The labels of the given rows, with the same classes and the same multi-label nature.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let mut labels = Labels {
+            classes: self.classes.clone(),
+            offsets: vec![0],
+            ids: Vec::new(),
+            labelled: Vec::new(),
+            multi: false,
+        };
+        for &row in rows {
+            let ids = self.of(row);
+            labels.push(ids.is_some(), ids.unwrap_or(&[]).to_vec());
+        }
+        labels.multi = self.multi;
+        labels
+    }
+
+    /// The same labels numbered by `classes` (a model's), with the labels unknown there kept at the end as further
+    /// classes, so that a document of an unknown class counts as a mistake and is not lost.
+    #[must_use]
+    pub fn align(&self, classes: &[String]) -> Self {
+        let mut all = classes.to_vec();
+        let mut numbers: BTreeMap<&str, u32> = classes.iter().map(String::as_str).zip(0..).collect();
+        for name in &self.classes {
+            if !numbers.contains_key(name.as_str()) {
+                numbers.insert(name, all.len() as u32);
+                all.push(name.clone());
+            }
+        }
+        let map: Vec<u32> = self.classes.iter().map(|name| numbers[name.as_str()]).collect();
+        let mut labels = Labels { classes: all, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
+        for row in 0..self.len() {
+            let ids = self.of(row);
+            labels.push(ids.is_some(), ids.unwrap_or(&[]).iter().map(|&id| map[id as usize]).collect());
+        }
+        labels.multi = self.multi;
+        labels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn lists_make_a_multi_label_set() {
+        let rows = [Some(list(&["b", "a", "b"])), Some(list(&[])), None];
+        let labels = Labels::from_lists(rows.iter().map(|row| row.as_deref()));
+        assert!(labels.is_multi_label());
+        assert_eq!(labels.of(0), Some(&[0, 1][..]));
+        assert_eq!(labels.of(1), Some(&[][..]));
+        assert_eq!(labels.of(2), None);
+        assert_eq!(labels.labelled_rows(), [0, 1]);
+        assert!(labels.single().is_err());
+        assert_eq!(labels.class_counts(), [1, 1]);
+    }
+
+    #[test]
+    fn aligning_keeps_unknown_classes_at_the_end() {
+        let labels = Labels::from_single([Some("a"), Some("z"), Some("c")]);
+        let aligned = labels.align(&list(&["c", "d", "z"]));
+        assert_eq!(aligned.classes(), ["c", "d", "z", "a"]);
+        assert_eq!(aligned.single().unwrap(), [3, 2, 0]);
+    }
+
+    #[test]
+    fn a_selection_keeps_classes() {
+        let labels = Labels::from_single([Some("a"), Some("b"), None]);
+        let picked = labels.select(&[2, 1]);
+        assert_eq!(picked.n_classes(), 2);
+        assert_eq!((picked.of(0), picked.of(1)), (None, Some(&[1][..])));
+    }
+}

@@ -1,0 +1,196 @@
+//! What every fit and transform is handed: seed, threads, progress and the cancel flag.
+//!
+//! Results never depend on the number of threads: work is cut into pieces whose borders come from the data, random
+//! streams belong to pieces and not to threads, and floats are summed in a fixed order.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::ThreadPool;
+
+use crate::{Error, Result};
+
+/// The random generator used everywhere: fast, with a stream that will not change between releases.
+pub type Rng = Xoshiro256PlusPlus;
+
+/// The seed used when none is given.
+pub const DEFAULT_SEED: u64 = 42;
+
+/// Receives what a person waiting wants to see. All calls may come from any thread.
+pub trait Progress: Send + Sync {
+    /// A stage begins; `total` is the number of steps when it is known.
+    fn start(&self, stage: &str, total: Option<u64>);
+    /// `steps` more steps are done.
+    fn advance(&self, steps: u64);
+    /// The stage ended after `seconds`.
+    fn finish(&self, stage: &str, seconds: f64);
+    /// Something the person should know but that does not stop the work.
+    fn warn(&self, message: &str);
+}
+
+/// Shows nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _stage: &str, _total: Option<u64>) {}
+    fn advance(&self, _steps: u64) {}
+    fn finish(&self, _stage: &str, _seconds: f64) {}
+    fn warn(&self, _message: &str) {}
+}
+
+/// Seed, threads, progress and cancel flag of one piece of work. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Run {
+    seed: u64,
+    pool: Arc<ThreadPool>,
+    progress: Arc<dyn Progress>,
+    cancel: Arc<AtomicBool>,
+    seconds: Arc<Mutex<VecDeque<(String, f64)>>>,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("seed", &self.seed).field("threads", &self.threads()).finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// A run with `threads` workers (0: one per core) and no progress.
+    pub fn new(seed: u64, threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("corpuscle-{i}"))
+            .build()
+            .map_err(|e| Error::parameter("run", "threads", threads, format!("cannot be started: {e}")))?;
+        Ok(Run {
+            seed,
+            pool: Arc::new(pool),
+            progress: Arc::new(Silent),
+            cancel: Arc::new(AtomicBool::new(false)),
+            seconds: Arc::new(Mutex::new(VecDeque::new())),
+        })
+    }
+
+    /// The same run, reporting to `progress`.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// The same run without progress or warnings, for fits inside fits (cross-validation, calibration).
+    #[must_use]
+    pub fn quiet(&self) -> Self {
+        Run { progress: Arc::new(Silent), seconds: Arc::new(Mutex::new(VecDeque::new())), ..self.clone() }
+    }
+
+    /// The same run with another seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Run { seed, ..self.clone() }
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many workers there are.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `work` where rayon's parallel iterators use this run's workers.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
+    /// A random stream of its own for each `stream` number: give each class, fold or chunk its own.
+    pub fn rng(&self, stream: u64) -> Rng {
+        // SplitMix64's increment keeps neighbouring streams apart before `seed_from_u64` mixes them.
+        Rng::seed_from_u64(self.seed ^ stream.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// The flag that stops the work at its next check when set, for a signal handler or a caller's button.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+
+    /// `Err(Cancelled)` once the cancel flag is up. Stages call it between steps.
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Runs one named stage on this run's workers, timing it and reporting its start and end.
+    pub fn stage<R: Send>(&self, name: &str, total: Option<u64>, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        self.check()?;
+        self.progress.start(name, total);
+        let started = Instant::now();
+        let result = self.install(work);
+        let seconds = started.elapsed().as_secs_f64();
+        self.progress.finish(name, seconds);
+        self.add_seconds(name, seconds);
+        result
+    }
+
+    /// Counts `seconds` towards the stage `name` in [`Run::seconds`].
+    pub fn add_seconds(&self, name: &str, seconds: f64) {
+        if let Ok(mut list) = self.seconds.lock() {
+            match list.iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => list.push_back((name.to_string(), seconds)),
+            }
+        }
+    }
+
+    /// The stages run so far with their wall-clock seconds, in order of first start.
+    pub fn seconds(&self) -> Vec<(String, f64)> {
+        self.seconds.lock().map(|list| list.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Reports `steps` more steps of the stage under way.
+    pub fn advance(&self, steps: u64) {
+        self.progress.advance(steps);
+    }
+
+    /// Tells the person something that does not stop the work.
+    pub fn warn(&self, message: &str) {
+        self.progress.warn(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng as _;
+
+    #[test]
+    fn streams_are_reproducible_and_differ() {
+        let run = Run::new(7, 1).unwrap();
+        assert_eq!(run.rng(3).next_u64(), run.rng(3).next_u64());
+        assert_ne!(run.rng(3).next_u64(), run.rng(4).next_u64());
+        assert_ne!(run.rng(3).next_u64(), run.with_seed(8).rng(3).next_u64());
+    }
+
+    #[test]
+    fn a_raised_flag_stops_the_next_stage() {
+        let run = Run::new(0, 1).unwrap();
+        run.cancel_flag().store(true, Ordering::Relaxed);
+        assert!(matches!(run.stage("x", None, || Ok(())), Err(Error::Cancelled)));
+    }
+
+    #[test]
+    fn seconds_add_up_per_stage() {
+        let run = Run::new(0, 1).unwrap();
+        run.add_seconds("a", 1.0);
+        run.add_seconds("b", 2.0);
+        run.add_seconds("a", 3.0);
+        assert_eq!(run.seconds(), vec![("a".to_string(), 4.0), ("b".to_string(), 2.0)]);
+    }
+}
