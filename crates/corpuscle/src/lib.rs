@@ -6,6 +6,7 @@ pub mod classify;
 pub mod corpus;
 mod error;
 pub mod matrix;
+pub mod metrics;
 mod run;
 pub mod store;
 

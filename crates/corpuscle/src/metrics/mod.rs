@@ -1,0 +1,25 @@
+//! Every figure the papers report: how well decisions and scores agree with the true labels.
+//!
+//! [`Evaluation::of`] computes them all at once; each is also a small function of its own. All are fractions of 1,
+//! except the coverage error, which is a number of labels. Documents without a label take no part.
+//!
+//! True labels may know classes that the model has no score for (those that [`Labels::align`] puts at the end): a
+//! document of such a class counts as a mistake everywhere, and the class is reported with recall 0.
+//!
+//! [`Labels::align`]: crate::corpus::Labels::align
+
+mod confusion;
+mod eer;
+mod evaluation;
+mod fscore;
+mod predictions;
+mod ranking;
+
+pub use confusion::{
+    ClassTally, Confusion, LabelCounts, accuracy, confusion, hamming_loss, label_counts, present_classes, tally,
+};
+pub use eer::{DetCurve, DetPoint};
+pub use evaluation::{ClassScore, Evaluation, RANKS};
+pub use fscore::{PrecisionRecallF1, macro_average, micro_average, weighted_average};
+pub use predictions::Predictions;
+pub use ranking::{RankingScores, coverage_error, lrap, ndcg_at, ndcg_at_scdv, precision_at};
