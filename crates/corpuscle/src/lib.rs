@@ -9,6 +9,7 @@ pub mod matrix;
 pub mod metrics;
 mod run;
 pub mod store;
+pub mod text;
 
 pub use error::{Error, Result};
 pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};

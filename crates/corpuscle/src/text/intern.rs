@@ -1,0 +1,127 @@
+//! One worker's words: numbers in order of first sight, without a string for each token.
+//!
+//! Words of up to 16 bytes (nearly all tokens) are compared as two integers held in the table itself, so that a
+//! look-up touches one cache line; longer ones are compared in the text block.
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+use super::scan::PADDING;
+
+/// The first 16 bytes of a word as two little-endian numbers, zeros after its end.
+type Key = [u64; 2];
+
+/// Gives each distinct word a number.
+#[derive(Default)]
+pub(super) struct Interner {
+    short: HashTable<(Key, u32)>,
+    long: HashTable<u32>,
+    text: String,
+    ends: Vec<u64>,
+}
+
+impl Interner {
+    /// The number of the word `padded[start..end]`; `padded` goes on for at least 16 bytes after it.
+    #[inline]
+    pub(super) fn id(&mut self, padded: &str, start: usize, end: usize) -> u32 {
+        let length = end - start;
+        if length > PADDING {
+            return self.long_id(&padded[start..end]);
+        }
+        let key = short_key(padded.as_bytes(), start, length);
+        let hash = hash_key(key);
+        match self.short.find(hash, |&(other, _)| other == key) {
+            Some(&(_, id)) => id,
+            None => {
+                let id = push(&mut self.text, &mut self.ends, &padded[start..end]);
+                self.short.insert_unique(hash, (key, id), |&(key, _)| hash_key(key));
+                id
+            }
+        }
+    }
+
+    #[cold]
+    fn long_id(&mut self, word: &str) -> u32 {
+        let Interner { long, text, ends, .. } = self;
+        let hash = hash_bytes(word.as_bytes());
+        if let Some(&id) = long.find(hash, |&id| term(text, ends, id) == word) {
+            return id;
+        }
+        let id = push(text, ends, word);
+        long.insert_unique(hash, id, |&id| hash_bytes(term(text, ends, id).as_bytes()));
+        id
+    }
+
+    /// How many distinct words there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The text block and where each word ends in it, without the tables.
+    pub(super) fn into_words(self) -> (String, Vec<u64>) {
+        (self.text, self.ends)
+    }
+}
+
+fn push(text: &mut String, ends: &mut Vec<u64>, word: &str) -> u32 {
+    text.push_str(word);
+    ends.push(text.len() as u64);
+    (ends.len() - 1) as u32
+}
+
+fn term<'a>(text: &'a str, ends: &[u64], id: u32) -> &'a str {
+    let start = if id == 0 { 0 } else { ends[id as usize - 1] };
+    &text[start as usize..ends[id as usize] as usize]
+}
+
+#[inline]
+fn short_key(padded: &[u8], start: usize, length: usize) -> Key {
+    let mut window = [0; PADDING];
+    window.copy_from_slice(&padded[start..start + PADDING]);
+    let all = u128::from_le_bytes(window);
+    let kept = if length == PADDING { all } else { all & ((1u128 << (8 * length)) - 1) };
+    [kept as u64, (kept >> 64) as u64]
+}
+
+/// A multiplication to 128 bits folded to 64: every bit of the key reaches the high and the low bits of the hash.
+#[inline]
+fn hash_key([low, high]: Key) -> u64 {
+    let product = u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD1B5_4A32_D192_ED03);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_those_of_first_sight(words in proptest::collection::vec("[a-cé]{1,3}|[ab]{14,18}", 0..60)) {
+            let mut interner = Interner::default();
+            let mut seen: Vec<String> = Vec::new();
+            for word in words {
+                let padded = format!("x{word}{}", "y".repeat(PADDING));
+                let id = interner.id(&padded, 1, 1 + word.len());
+                let expected = seen.iter().position(|known| *known == word).unwrap_or(seen.len());
+                if expected == seen.len() {
+                    seen.push(word);
+                }
+                prop_assert_eq!(id as usize, expected);
+            }
+            prop_assert_eq!(interner.len(), seen.len());
+            let (text, ends) = interner.into_words();
+            for (id, word) in (0..).zip(&seen) {
+                prop_assert_eq!(term(&text, &ends, id), word);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a word is: the parameters of the `words` stage.
+
+use serde::{Deserialize, Serialize};
+
+use super::builder::TokensBuilder;
+use super::filter::Filter;
+use super::scan::Scanner;
+use super::{Stemmer, Stop, Strip, Tokens};
+use crate::{Error, Result, Run};
+
+/// Where words begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tokenizer {
+    /// Words of any script: text in NFKC without soft hyphens; a word is a run of letters, marks, numbers, `_` and
+    /// joiners that begins with a letter, number or `_`, with single apostrophes kept between letters; Chinese
+    /// characters and kana become overlapping pairs (one alone stays alone).
+    #[default]
+    Unicode,
+    /// The words of scikit-learn's default pattern `\w\w+`: runs of at least two letters, numbers or `_`, without
+    /// normalisation. Marks split words.
+    Sklearn,
+    /// Runs of the letters A to Z; everything else, accented letters too, splits.
+    Letters,
+}
+
+/// Parameters of the `words` stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WordsParams {
+    /// Where words begin and end.
+    pub tokenizer: Tokenizer,
+    /// Whether text is brought to lower case.
+    pub lowercase: bool,
+    /// The fewest characters of a word, before stemming. [`Tokenizer::Sklearn`] never has fewer than 2.
+    pub min_length: usize,
+    /// Words left out, compared before stemming.
+    pub stop: Option<Stop>,
+    /// How words are cut to stems.
+    pub stem: Option<Stemmer>,
+    /// What is cut from newsgroup posts and mails before words are looked for.
+    pub strip: Strip,
+}
+
+impl Default for WordsParams {
+    fn default() -> Self {
+        WordsParams {
+            tokenizer: Tokenizer::default(),
+            lowercase: true,
+            min_length: 1,
+            stop: None,
+            stem: None,
+            strip: Strip::default(),
+        }
+    }
+}
+
+impl WordsParams {
+    /// Checks every value; the error names the one out of range.
+    pub fn check(&self) -> Result<()> {
+        if self.min_length == 0 {
+            return Err(Error::parameter("words", "min_length", 0, "must be at least 1"));
+        }
+        Ok(())
+    }
+
+    /// The tokens of all texts.
+    pub fn tokenize<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Tokens> {
+        let mut builder = self.builder(run)?;
+        builder.push(texts)?;
+        builder.finish()
+    }
+
+    /// A builder that takes texts in batches, so that they need not all be in memory.
+    pub fn builder(&self, run: &Run) -> Result<TokensBuilder> {
+        self.check()?;
+        Ok(TokensBuilder::new(self, run))
+    }
+
+    /// The tokens of one text, as [`WordsParams::tokenize`] would give them.
+    pub fn tokens_of(&self, text: &str) -> Result<Vec<String>> {
+        self.check()?;
+        let filter = Filter::new(self);
+        let mut words = Vec::new();
+        Scanner::new(self).scan(text, |padded, start, end| {
+            let word = padded.get(start..end).unwrap_or_default();
+            words.extend(filter.apply(word).map(|kept| kept.into_owned()));
+        });
+        Ok(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::StopList;
+
+    #[test]
+    fn parameters_survive_json() {
+        let params = WordsParams {
+            tokenizer: Tokenizer::Letters,
+            stop: Some(StopList::Smart.into()),
+            stem: Some(Stemmer::from_name("german").unwrap()),
+            ..WordsParams::default()
+        };
+        let json = serde_json::to_string(&params).unwrap();
+        assert!(json.contains(r#""stop":"smart","stem":"german""#), "{json}");
+        assert_eq!(serde_json::from_str::<WordsParams>(&json).unwrap(), params);
+        assert!(serde_json::from_str::<WordsParams>(r#"{"stem":"klingon"}"#).is_err());
+        assert_eq!(serde_json::from_str::<WordsParams>("{}").unwrap(), WordsParams::default());
+    }
+
+    #[test]
+    fn a_length_of_zero_is_refused() {
+        let params = WordsParams { min_length: 0, ..WordsParams::default() };
+        assert!(params.check().unwrap_err().to_string().contains("min_length = 0"));
+        assert!(params.tokens_of("a").is_err());
+    }
+
+    #[test]
+    fn filters_come_in_order_length_stop_stem() {
+        let params = WordsParams {
+            min_length: 3,
+            stop: Some(Stop::Words(vec!["running".into()])),
+            stem: Some(Stemmer::from_name("porter").unwrap()),
+            ..WordsParams::default()
+        };
+        assert_eq!(params.tokens_of("I am running; he runs as runners run").unwrap(), ["run", "runner", "run"]);
+    }
+}

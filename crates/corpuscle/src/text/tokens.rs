@@ -1,0 +1,100 @@
+//! Documents as sequences of word numbers.
+
+use std::sync::Arc;
+
+use super::Lexicon;
+use crate::{Error, Result};
+
+/// The words of a list of documents, in order, as numbers of a lexicon.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tokens {
+    lexicon: Arc<Lexicon>,
+    ids: Vec<u32>,
+    /// Document `i` is `ids[offsets[i]..offsets[i + 1]]`; the first entry is 0.
+    offsets: Vec<u64>,
+}
+
+impl Tokens {
+    pub(super) fn from_parts(lexicon: Lexicon, ids: Vec<u32>, offsets: Vec<u64>) -> Self {
+        debug_assert_eq!(offsets.last().copied(), Some(ids.len() as u64));
+        Tokens { lexicon: Arc::new(lexicon), ids, offsets }
+    }
+
+    /// How many documents there are.
+    pub fn n_documents(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// How many distinct words the lexicon has.
+    pub fn n_terms(&self) -> usize {
+        self.lexicon.len()
+    }
+
+    /// How many tokens all documents have together.
+    pub fn n_tokens(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The word numbers of a document.
+    #[inline]
+    pub fn document(&self, document: usize) -> &[u32] {
+        &self.ids[self.offsets[document] as usize..self.offsets[document + 1] as usize]
+    }
+
+    /// The words of a document.
+    pub fn words(&self, document: usize) -> impl ExactSizeIterator<Item = &str> {
+        self.document(document).iter().map(|&id| self.lexicon.term(id))
+    }
+
+    /// The words behind the numbers.
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// The word numbers of all documents, one after the other.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Where each document begins in [`Tokens::ids`], and the end of the last.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The given documents in the given order. The lexicon stays whole and shared, so some of its words may not occur.
+    pub fn select(&self, documents: &[usize]) -> Result<Self> {
+        if let Some(&beyond) = documents.iter().find(|&&document| document >= self.n_documents()) {
+            return Err(Error::Shape { what: "document to select", expected: self.n_documents(), found: beyond });
+        }
+        let length = documents.iter().map(|&document| self.document(document).len()).sum();
+        let mut picked = Tokens {
+            lexicon: Arc::clone(&self.lexicon),
+            ids: Vec::with_capacity(length),
+            offsets: Vec::with_capacity(documents.len() + 1),
+        };
+        picked.offsets.push(0);
+        for &document in documents {
+            picked.ids.extend_from_slice(self.document(document));
+            picked.offsets.push(picked.ids.len() as u64);
+        }
+        Ok(picked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Run;
+    use crate::text::WordsParams;
+
+    #[test]
+    fn a_selection_keeps_words_and_lexicon() {
+        let run = Run::new(0, 1).unwrap();
+        let tokens = WordsParams::default().tokenize(&["b a", "", "c b"], &run).unwrap();
+        let picked = tokens.select(&[2, 0, 2]).unwrap();
+        assert_eq!(picked.n_documents(), 3);
+        assert_eq!(picked.words(1).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(picked.document(0), picked.document(2));
+        assert_eq!(picked.n_terms(), 3);
+        assert!(tokens.select(&[3]).is_err());
+    }
+}
