@@ -10,6 +10,7 @@ pub mod metrics;
 mod run;
 pub mod store;
 pub mod text;
+pub mod vectorize;
 
 pub use error::{Error, Result};
 pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};

@@ -1,0 +1,105 @@
+//! Counts the terms of documents into a sparse matrix.
+
+use rayon::prelude::*;
+
+use super::Vocabulary;
+use super::grams::NONE;
+use crate::matrix::Csr;
+use crate::text::Tokens;
+use crate::{Result, Run};
+
+/// Documents in one piece of work.
+const PIECE: usize = 512;
+
+/// Some rows of the matrix.
+struct Rows {
+    columns: Vec<u32>,
+    values: Vec<f32>,
+    lengths: Vec<usize>,
+}
+
+/// One worker's scratch: a counter for each column, and the columns of the document under way.
+struct Scratch {
+    counts: Vec<u32>,
+    columns: Vec<u32>,
+    document: Vec<u32>,
+}
+
+/// The matrix of `tokens`: `weigh(columns, counts, values)` adds the values of a row, given its columns in order.
+/// `counts` has the count of a column at its number.
+pub(super) fn fill(
+    tokens: &Tokens,
+    vocabulary: &Vocabulary,
+    run: &Run,
+    weigh: impl Fn(&[u32], &[u32], &mut Vec<f32>) + Sync,
+) -> Result<Csr> {
+    run.install(|| {
+        let map = tokens.lexicon().map_to(vocabulary.words());
+        // For single words the way from word to column is one step.
+        let direct: Option<Vec<u32>> = vocabulary.single_words().map(|single| {
+            let column = |&word: &u32| if word == NONE { NONE } else { single[word as usize] };
+            map.iter().map(column).collect()
+        });
+        let pieces = tokens.n_documents().div_ceil(PIECE);
+        let scratch = || Scratch { counts: vec![0; vocabulary.len()], columns: Vec::new(), document: Vec::new() };
+        let rows: Result<Vec<Rows>> = (0..pieces)
+            .into_par_iter()
+            .map_init(scratch, |scratch, piece| {
+                run.check()?;
+                let mut rows = Rows { columns: Vec::new(), values: Vec::new(), lengths: Vec::with_capacity(PIECE) };
+                for document in piece * PIECE..tokens.n_documents().min((piece + 1) * PIECE) {
+                    let Scratch { counts, columns, document: ids } = scratch;
+                    let mut add = |column: u32| {
+                        let count = &mut counts[column as usize];
+                        if *count == 0 {
+                            columns.push(column);
+                        }
+                        *count = count.saturating_add(1);
+                    };
+                    let words = tokens.document(document);
+                    if let Some(direct) = &direct {
+                        let known = words.iter().map(|&word| direct[word as usize]).filter(|&column| column != NONE);
+                        known.for_each(add);
+                    } else {
+                        ids.clear();
+                        ids.extend(words.iter().map(|&word| map[word as usize]));
+                        vocabulary.for_each(ids, &mut add);
+                    }
+                    columns.sort_unstable();
+                    weigh(columns, counts, &mut rows.values);
+                    columns.iter().for_each(|&column| counts[column as usize] = 0);
+                    rows.columns.extend_from_slice(columns);
+                    rows.lengths.push(columns.len());
+                    columns.clear();
+                }
+                Ok(rows)
+            })
+            .collect();
+        Ok(join(vocabulary.len(), rows?))
+    })
+}
+
+/// All rows in one matrix; each piece is freed as soon as it is copied.
+fn join(cols: usize, pieces: Vec<Rows>) -> Csr {
+    let mut indptr = Vec::with_capacity(1 + pieces.iter().map(|rows| rows.lengths.len()).sum::<usize>());
+    let mut total = 0;
+    indptr.push(0);
+    for length in pieces.iter().flat_map(|rows| &rows.lengths) {
+        total += length;
+        indptr.push(total as u64);
+    }
+    let (mut indices, mut values) = (vec![0u32; total], vec![0f32; total]);
+    let mut rest = (&mut indices[..], &mut values[..]);
+    let mut places = Vec::with_capacity(pieces.len());
+    for rows in &pieces {
+        let (columns, after) = rest.0.split_at_mut(rows.columns.len());
+        let (entries, tail) = rest.1.split_at_mut(rows.values.len());
+        places.push((columns, entries));
+        rest = (after, tail);
+    }
+    places.into_par_iter().zip(pieces).for_each(|((columns, entries), rows)| {
+        columns.copy_from_slice(&rows.columns);
+        entries.copy_from_slice(&rows.values);
+    });
+    Csr::from_parts(cols, indptr, indices, values)
+}

@@ -1,0 +1,32 @@
+//! Tokens to matrix: counts, presence and tf-idf of words and word n-grams.
+//!
+//! [`CountsParams::fit`] and [`TfidfParams::fit`] learn a vocabulary and give the matrix of the fitted documents with
+//! it; the model's `transform` does the same for others. Columns are in byte order of the terms, whatever the number
+//! of threads.
+//!
+//! ```
+//! use corpuscle::Run;
+//! use corpuscle::text::WordsParams;
+//! use corpuscle::vectorize::TfidfParams;
+//! let run = Run::new(1, 1)?;
+//! let words = WordsParams::default();
+//! let (model, x) = TfidfParams::default().fit(&words.tokenize(&["red apple", "green apple"], &run)?, &run)?;
+//! assert_eq!(model.feature_names(), ["apple", "green", "red"]);
+//! assert_eq!((x.rows(), x.cols(), x.nnz()), (2, 3, 4));
+//! let other = model.transform(&words.tokenize(&["apple apple pie"], &run)?, &run)?;
+//! assert_eq!(other.row(0), (&[0u32][..], &[1.0f32][..]));
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+mod counts;
+mod fill;
+mod grams;
+mod params;
+mod select;
+mod tfidf;
+mod vocabulary;
+
+pub use counts::CountsModel;
+pub use params::{Bound, CountsParams, Norm, TfidfParams};
+pub use tfidf::TfidfModel;
+pub use vocabulary::Vocabulary;

@@ -1,0 +1,144 @@
+//! Chooses the vocabulary among the grams found, and puts it in order.
+
+use super::grams::{Level, NONE};
+use super::vocabulary::{Nodes, Vocabulary};
+use super::{Bound, CountsParams};
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// A vocabulary and the document frequency of each of its columns.
+pub(super) struct Selected {
+    pub(super) vocabulary: Vocabulary,
+    pub(super) frequencies: Vec<u32>,
+}
+
+/// Learns the vocabulary of `tokens`.
+pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str, run: &Run) -> Result<Selected> {
+    params.check_as(stage)?;
+    let documents = tokens.n_documents();
+    if documents >= u32::MAX as usize {
+        return Err(Error::data("more than 4 294 967 294 documents"));
+    }
+    if tokens.n_tokens() == 0 {
+        return Err(Error::data(format!(
+            "{stage}: none of the {documents} documents has a word; check which field holds the text, the tokenizer and \
+             the stop words"
+        )));
+    }
+    let (least, most) = (params.min_df.of(documents).max(1.0), params.max_df.of(documents));
+    if most < least {
+        let reason = format!("is {least} of {documents} documents, more than max_df = {}", params.max_df);
+        return Err(Error::parameter(stage, "min_df", params.min_df, reason));
+    }
+    let levels = super::grams::find(tokens, params.ngrams, least, run)?;
+    let mut order = preorder(&levels);
+    order.retain(|&(level, gram)| {
+        let frequency = levels[level].frequencies[gram as usize];
+        level + 1 >= params.ngrams_min && frequency > 0 && f64::from(frequency) <= most
+    });
+    if let Some(limit) = params.max_features.filter(|&limit| limit < order.len()) {
+        keep_most_frequent(&mut order, limit, |(level, gram)| match params.binary {
+            true => u64::from(levels[level].frequencies[gram as usize]),
+            false => levels[level].counts[gram as usize],
+        });
+    }
+    if order.is_empty() {
+        return Err(nothing_left(params, stage, documents));
+    }
+    if order.len() >= u32::MAX as usize {
+        return Err(Error::data(format!("{stage}: more than 4 294 967 294 terms; raise min_df or set max_features")));
+    }
+    let frequencies = order.iter().map(|&(level, gram)| levels[level].frequencies[gram as usize]).collect();
+    Ok(Selected { vocabulary: prune(tokens, levels, &order), frequencies })
+}
+
+fn nothing_left(params: &CountsParams, stage: &'static str, documents: usize) -> Error {
+    let mut advice = format!("lower min_df = {}", params.min_df);
+    if params.max_df != Bound::Share(1.0) {
+        advice += &format!(", raise max_df = {}", params.max_df);
+    }
+    if params.ngrams_min > 1 {
+        advice += &format!(", lower ngrams_min = {}", params.ngrams_min);
+    }
+    Error::data(format!("{stage}: no term of the {documents} documents is left; {advice}"))
+}
+
+/// Every gram as (level, number), in the byte order of the terms: each before those it begins.
+fn preorder(levels: &[Level]) -> Vec<(usize, u32)> {
+    fn visit(levels: &[Level], next: &mut [usize], level: usize, gram: u32, order: &mut Vec<(usize, u32)>) {
+        order.push((level, gram));
+        // The grams that begin with this one come next among those one word longer.
+        if let Some(longer) = levels.get(level + 1) {
+            while longer.parents.get(next[level + 1]) == Some(&gram) {
+                next[level + 1] += 1;
+                visit(levels, next, level + 1, (next[level + 1] - 1) as u32, order);
+            }
+        }
+    }
+    let mut order = Vec::with_capacity(levels.iter().map(|level| level.counts.len()).sum());
+    let mut next = vec![0; levels.len()];
+    for gram in 0..levels[0].counts.len() as u32 {
+        visit(levels, &mut next, 0, gram, &mut order);
+    }
+    order
+}
+
+fn keep_most_frequent(order: &mut Vec<(usize, u32)>, limit: usize, count: impl Fn((usize, u32)) -> u64) {
+    let mut places: Vec<usize> = (0..order.len()).collect();
+    places.sort_unstable_by_key(|&place| (std::cmp::Reverse(count(order[place])), place));
+    places.truncate(limit);
+    places.sort_unstable();
+    *order = places.into_iter().map(|place| order[place]).collect();
+}
+
+/// The vocabulary with the columns in `order`: only the grams that are a column or begin one are kept.
+fn prune(tokens: &Tokens, levels: Vec<Level>, order: &[(usize, u32)]) -> Vocabulary {
+    let mut columns: Vec<Vec<u32>> = levels.iter().map(|level| vec![NONE; level.counts.len()]).collect();
+    for (&(level, gram), column) in order.iter().zip(0..) {
+        columns[level][gram as usize] = column;
+    }
+    let mut needed: Vec<Vec<bool>> =
+        columns.iter().map(|columns| columns.iter().map(|&column| column != NONE).collect()).collect();
+    for level in (1..levels.len()).rev() {
+        for gram in 0..needed[level].len() {
+            if needed[level][gram] {
+                needed[level - 1][levels[level].parents[gram] as usize] = true;
+            }
+        }
+    }
+    let mut word_needed = needed[0].clone();
+    for (level, needed) in levels.iter().zip(&needed).skip(1) {
+        for (&word, &needed) in level.words.iter().zip(needed) {
+            word_needed[word as usize] |= needed;
+        }
+    }
+    let words = numbers(&word_needed);
+    let lexicon = crate::text::Lexicon::from_sorted(
+        tokens.lexicon().iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(word, _)| word),
+    );
+    let single = columns[0].iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(&column, _)| column).collect();
+    // Single words are numbered as words, the grams of the other levels among those kept.
+    let mut parent_numbers = words.clone();
+    let mut nodes = Vec::new();
+    for level in 1..levels.len() {
+        let mut kept = Nodes::default();
+        for gram in (0..needed[level].len()).filter(|&gram| needed[level][gram]) {
+            let parent = parent_numbers[levels[level].parents[gram] as usize];
+            kept.push(parent, words[levels[level].words[gram] as usize], columns[level][gram]);
+        }
+        parent_numbers = numbers(&needed[level]);
+        nodes.push(kept);
+    }
+    Vocabulary::from_parts(lexicon, single, nodes, order.len())
+}
+
+/// The place of each one kept among those kept.
+fn numbers(kept: &[bool]) -> Vec<u32> {
+    let mut next = 0;
+    kept.iter()
+        .map(|&kept| {
+            next += u32::from(kept);
+            next.wrapping_sub(1)
+        })
+        .collect()
+}

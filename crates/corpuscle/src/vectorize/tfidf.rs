@@ -1,0 +1,222 @@
+//! Term frequency times inverse document frequency.
+//!
+//! With c the count of a term in a document, n documents of which d have the term:
+//!
+//! - tf = c, or 1 + ln c when `sublinear`; 1 when `binary`;
+//! - idf = 1 + ln((n + 1) / (d + 1)) when `smooth_idf`, else 1 + ln(n / d); 1 without `use_idf`;
+//! - the row of all tf · idf is divided by its length (`L2`) or sum (`L1`).
+//!
+//! K. Spärck Jones, "A statistical interpretation of term specificity" (1972), in the form of scikit-learn's
+//! `TfidfVectorizer`, to which values are equal but for their storage in `f32`. O(tokens).
+
+use super::counts::CountsModel;
+use super::fill::fill;
+use super::{Norm, TfidfParams, Vocabulary};
+use crate::matrix::Csr;
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// A fitted tf-idf vectorizer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TfidfModel {
+    params: TfidfParams,
+    counts: CountsModel,
+    idf: Vec<f64>,
+}
+
+impl TfidfParams {
+    /// Learns vocabulary and document frequencies; gives the matrix of the fitted documents as well.
+    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(TfidfModel, Csr)> {
+        let counts = CountsModel::learn(&self.counts, tokens, "tfidf", run)?;
+        let model = TfidfModel::new(self.clone(), counts);
+        let x = model.transform(tokens, run)?;
+        Ok((model, x))
+    }
+}
+
+impl TfidfModel {
+    fn new(params: TfidfParams, counts: CountsModel) -> Self {
+        let extra = f64::from(u8::from(params.smooth_idf));
+        let documents = counts.n_documents() as f64 + extra;
+        let idf = |&frequency: &u32| match params.use_idf {
+            true => (documents / (f64::from(frequency) + extra)).ln() + 1.0,
+            false => 1.0,
+        };
+        let idf = counts.document_frequencies().iter().map(idf).collect();
+        TfidfModel { params, counts, idf }
+    }
+
+    /// The matrix of documents; terms that are not in the vocabulary are passed over.
+    pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
+        let (binary, sublinear) = (self.params.counts.binary, self.params.sublinear);
+        let frequency = |count: u32| match (binary, sublinear) {
+            (true, _) => 1.0,
+            (false, true) => f64::from(count).ln() + 1.0,
+            (false, false) => f64::from(count),
+        };
+        // Nearly all counts are small: their logarithms are looked up.
+        let small: Vec<f64> = (0..256).map(frequency).collect();
+        let weight = |column: u32, counts: &[u32]| {
+            let count = counts[column as usize];
+            small.get(count as usize).copied().unwrap_or_else(|| frequency(count)) * self.idf[column as usize]
+        };
+        let norm = self.params.norm;
+        fill(tokens, self.vocabulary(), run, |columns, counts, values| {
+            let weights = columns.iter().map(|&column| weight(column, counts));
+            let divisor = match norm {
+                Norm::L2 => weights.clone().map(|w| w * w).sum::<f64>().sqrt(),
+                Norm::L1 => weights.clone().sum(),
+                Norm::None => 1.0,
+            };
+            values.extend(weights.map(|w| (w / divisor) as f32));
+        })
+    }
+
+    /// The parameters it was fitted with.
+    pub fn params(&self) -> &TfidfParams {
+        &self.params
+    }
+
+    /// The terms.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        self.counts.vocabulary()
+    }
+
+    /// How many columns the matrix has.
+    pub fn n_features(&self) -> usize {
+        self.vocabulary().len()
+    }
+
+    /// The term of each column.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.vocabulary().terms()
+    }
+
+    /// The inverse document frequency of each column; 1 without `use_idf`.
+    pub fn idf(&self) -> &[f64] {
+        &self.idf
+    }
+
+    /// In how many of the fitted documents the term of each column is.
+    pub fn document_frequencies(&self) -> &[u32] {
+        self.counts.document_frequencies()
+    }
+
+    /// How many documents it was fitted on.
+    pub fn n_documents(&self) -> u64 {
+        self.counts.n_documents()
+    }
+
+    /// Puts the model into a store.
+    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_json("params", &self.params)?;
+        self.counts.save_terms(out);
+        Ok(())
+    }
+
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let params: TfidfParams = store.json("params")?;
+        params.check().map_err(|e| Error::model(e.to_string()))?;
+        let counts = CountsModel::load_terms(params.counts.clone(), store)?;
+        Ok(TfidfModel::new(params, counts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::round_trip;
+    use crate::text::{Stop, StopList, Tokenizer, WordsParams};
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    struct Fixture {
+        fit: Vec<String>,
+        transform: Vec<String>,
+        cases: Vec<Case>,
+    }
+
+    /// What scikit-learn gave under some parameters.
+    #[derive(Deserialize)]
+    struct Case {
+        params: TfidfParams,
+        stop: Option<Stop>,
+        lowercase: bool,
+        /// Whether it was a `CountVectorizer`.
+        counts: bool,
+        terms: Vec<String>,
+        fitted: Vec<Vec<(u32, f64)>>,
+        transformed: Vec<Vec<(u32, f64)>>,
+    }
+
+    fn assert_close(x: &Csr, expected: &[Vec<(u32, f64)>], about: &str) {
+        assert_eq!(x.rows(), expected.len(), "{about}");
+        for (row, expected) in expected.iter().enumerate() {
+            let (columns, values) = x.row(row);
+            let wanted: Vec<u32> = expected.iter().map(|entry| entry.0).collect();
+            assert_eq!(columns, wanted, "row {row} of {about}");
+            for (&value, entry) in values.iter().zip(expected) {
+                let close = (f64::from(value) - entry.1).abs() <= 1e-6 * entry.1.abs().max(1.0);
+                assert!(close, "row {row}, column {} of {about}: {value}, not {}", entry.0, entry.1);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_to_scikit_learn_under_every_shared_option() {
+        let fixture: Fixture = serde_json::from_str(include_str!("../../tests/fixtures/tfidf.json")).unwrap();
+        assert!(fixture.cases.len() > 20);
+        let run = Run::new(0, 2).unwrap();
+        for case in fixture.cases {
+            let about = format!("{:?} stop {:?}", case.params, case.stop.as_ref().map(|_| StopList::English));
+            let words = WordsParams {
+                tokenizer: Tokenizer::Sklearn,
+                lowercase: case.lowercase,
+                stop: case.stop,
+                ..WordsParams::default()
+            };
+            let tokens = words.tokenize(&fixture.fit, &run).unwrap();
+            let others = words.tokenize(&fixture.transform, &run).unwrap();
+            if case.counts {
+                let (model, x) = case.params.counts.fit(&tokens, &run).unwrap();
+                assert_eq!(model.feature_names(), case.terms, "{about}");
+                assert_close(&x, &case.fitted, &about);
+                assert_close(&model.transform(&others, &run).unwrap(), &case.transformed, &about);
+            } else {
+                let (model, x) = case.params.fit(&tokens, &run).unwrap();
+                assert_eq!(model.feature_names(), case.terms, "{about}");
+                assert_close(&x, &case.fitted, &about);
+                assert_close(&model.transform(&others, &run).unwrap(), &case.transformed, &about);
+                let loaded = round_trip(|out| model.save(out).unwrap(), TfidfModel::load).unwrap();
+                assert_eq!(loaded.transform(&tokens, &run).unwrap(), x);
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let texts: Vec<String> = (0..3000)
+            .map(|i| (0..20).map(|j| format!("w{} ", (i * 7 + j * j) % (50 + j * 13))).collect::<String>())
+            .collect();
+        let counts = crate::vectorize::CountsParams { ngrams: 3, ..Default::default() };
+        let params = TfidfParams { counts, sublinear: true, ..TfidfParams::default() };
+        let fit = |threads| {
+            let run = Run::new(0, threads).unwrap();
+            params.fit(&WordsParams::default().tokenize(&texts, &run).unwrap(), &run).unwrap()
+        };
+        let one = fit(1);
+        assert_eq!(fit(2), one);
+        assert_eq!(fit(8), one);
+    }
+
+    #[test]
+    fn a_document_without_known_words_is_an_empty_row() {
+        let run = Run::new(0, 1).unwrap();
+        let words = WordsParams::default();
+        let (model, _) = TfidfParams::default().fit(&words.tokenize(&["a"], &run).unwrap(), &run).unwrap();
+        let x = model.transform(&words.tokenize(&["", "z"], &run).unwrap(), &run).unwrap();
+        assert_eq!((x.rows(), x.nnz()), (2, 0));
+    }
+}
