@@ -7,6 +7,7 @@ pub mod corpus;
 mod error;
 pub mod matrix;
 pub mod metrics;
+pub mod project;
 mod run;
 pub mod store;
 pub mod text;

@@ -125,8 +125,11 @@ mod tests {
         WordsParams::default().tokenize(texts, &run(1)).unwrap()
     }
 
-    /// Counts with strings and maps.
-    fn plainly(texts: &[String], params: &CountsParams) -> Option<(Vec<String>, Vec<BTreeMap<String, u32>>)> {
+    /// Terms and the counts of each document.
+    type Plain = (Vec<String>, Vec<BTreeMap<String, u32>>);
+
+    /// Counts with strings and maps; none when no term is left.
+    fn plainly(texts: &[String], params: &CountsParams) -> Option<Plain> {
         let words = WordsParams::default();
         let rows: Vec<BTreeMap<String, u32>> = texts
             .iter()

@@ -116,7 +116,8 @@ fn prune(tokens: &Tokens, levels: Vec<Level>, order: &[(usize, u32)]) -> Vocabul
     let lexicon = crate::text::Lexicon::from_sorted(
         tokens.lexicon().iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(word, _)| word),
     );
-    let single = columns[0].iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(&column, _)| column).collect();
+    let single =
+        columns[0].iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(&column, _)| column).collect();
     // Single words are numbered as words, the grams of the other levels among those kept.
     let mut parent_numbers = words.clone();
     let mut nodes = Vec::new();

@@ -1,0 +1,289 @@
+//! Keeps the terms whose presence says most about the class.
+//!
+//! IG(t) = H(C) − P(t) H(C | t) − P(¬t) H(C | ¬t), over the labelled documents, in nats. With several labels to a
+//! document it is the sum over classes of the gain about "has this class or not". A term is present where its value is
+//! not 0.
+//!
+//! With f(n) = n ln n, and counts of documents n (all), n_t (with the term), n_c (of the class), n_tc (both):
+//!
+//! n · IG(t) = f(n) − Σ f(n_c) − f(n_t) − f(n − n_t) + Σ f(n_tc) + Σ f(n_c − n_tc)
+//!
+//! so only the classes that a term meets need work: O(non-zeros). With several labels O(terms · classes) as well.
+//!
+//! Y. Yang and J. Pedersen, "A comparative study on feature selection in text categorization" (1997).
+//!
+//! ```
+//! use corpuscle::Run;
+//! use corpuscle::corpus::Labels;
+//! use corpuscle::matrix::{Csr, Matrix};
+//! use corpuscle::project::InformationGainParams;
+//! let x = Matrix::from(Csr::from_rows(2, [vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0)]]));
+//! let labels = Labels::from_single([Some("a"), Some("b")]);
+//! let model = InformationGainParams { terms: 1 }.fit(&x, &labels, &Run::new(1, 1)?)?;
+//! assert_eq!(model.columns(), [1]);
+//! assert_eq!(model.transform(&x)?.cols(), 1);
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::Labels;
+use crate::matrix::{Csr, Matrix};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run};
+
+/// Parameters of `ig`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InformationGainParams {
+    /// How many terms to keep; all when there are fewer.
+    pub terms: usize,
+}
+
+impl Default for InformationGainParams {
+    fn default() -> Self {
+        InformationGainParams { terms: 1000 }
+    }
+}
+
+/// The terms kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InformationGainModel {
+    /// How many columns there were.
+    cols: usize,
+    /// Those kept, ascending.
+    columns: Vec<u32>,
+    /// The gain of each.
+    gains: Vec<f64>,
+}
+
+impl InformationGainParams {
+    /// Checks every value; the error names the one out of range.
+    pub fn check(&self) -> Result<()> {
+        match self.terms {
+            0 => Err(Error::parameter("ig", "terms", 0, "must be at least 1")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Learns from the labelled rows which terms to keep; among equal gains the first column stays.
+    pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<InformationGainModel> {
+        self.check()?;
+        sparse_only(x)?;
+        if labels.len() != x.rows() {
+            return Err(Error::Shape { what: "labels for `ig`", expected: x.rows(), found: labels.len() });
+        }
+        let rows = labels.labelled_rows();
+        if rows.is_empty() {
+            return Err(Error::data(format!("`ig` needs labels; none of the {} documents has one", x.rows())));
+        }
+        if labels.n_classes() < 2 && !labels.is_multi_label() {
+            return Err(Error::data("`ig` needs at least two classes; every labelled document has the same"));
+        }
+        let gains = run.install(|| gains(x.sparse(), labels, &rows, run))?;
+        let mut order: Vec<u32> = (0..gains.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| gains[b as usize].total_cmp(&gains[a as usize]).then(a.cmp(&b)));
+        order.truncate(self.terms);
+        order.sort_unstable();
+        let kept = order.iter().map(|&column| gains[column as usize]).collect();
+        Ok(InformationGainModel { cols: x.cols(), columns: order, gains: kept })
+    }
+}
+
+fn sparse_only(x: &Matrix) -> Result<()> {
+    match x.dense().cols() {
+        0 => Ok(()),
+        dense => Err(Error::data(format!(
+            "`ig` chooses among terms and cannot follow a stage that makes dense columns (here {dense}); put it right \
+             after counts, binary or tfidf"
+        ))),
+    }
+}
+
+/// The gain of every column over the given rows.
+fn gains(x: &Csr, labels: &Labels, rows: &[usize], run: &Run) -> Result<Vec<f64>> {
+    // n ln n for every count there can be.
+    let f: Vec<f64> = (0..=rows.len()).map(|n| if n == 0 { 0.0 } else { n as f64 * (n as f64).ln() }).collect();
+    let classes = labels.n_classes();
+    let mut sizes = vec![0usize; classes];
+    let label_lists: Vec<&[u32]> = rows.iter().map(|&row| labels.of(row).unwrap_or(&[])).collect();
+    label_lists.iter().flat_map(|list| *list).for_each(|&class| sizes[class as usize] += 1);
+    let all = rows.len();
+    let multi = labels.is_multi_label();
+
+    let by_term = x.select_rows(rows).transpose();
+    (0..by_term.rows())
+        .into_par_iter()
+        .with_min_len(256)
+        .map_init(
+            || (vec![0usize; classes], Vec::new()),
+            |(counts, met), column| {
+                if column % 65_536 == 0 {
+                    run.check()?;
+                }
+                let (documents, values) = by_term.row(column);
+                let mut with_term = 0;
+                for (&document, _) in documents.iter().zip(values).filter(|&(_, &value)| value != 0.0) {
+                    with_term += 1;
+                    for &class in label_lists[document as usize] {
+                        if counts[class as usize] == 0 {
+                            met.push(class as usize);
+                        }
+                        counts[class as usize] += 1;
+                    }
+                }
+                let term_sum = f[with_term] + f[all - with_term];
+                let total: f64 = if multi {
+                    let gain = |(&size, &both): (&usize, &usize)| {
+                        let with_class = f[both] + f[size - both];
+                        let without = f[with_term - both] + f[all - size - (with_term - both)];
+                        f[all] - f[size] - f[all - size] - term_sum + with_class + without
+                    };
+                    sizes.iter().zip(counts.iter()).map(gain).sum()
+                } else {
+                    // Classes in order, so that terms with equal counts get equal sums.
+                    met.sort_unstable();
+                    let change = |&class: &usize| {
+                        let (size, both) = (sizes[class], counts[class]);
+                        f[both] + f[size - both] - f[size]
+                    };
+                    f[all] - term_sum + met.iter().map(change).sum::<f64>()
+                };
+                met.drain(..).for_each(|class| counts[class] = 0);
+                Ok((total / all as f64).max(0.0))
+            },
+        )
+        .collect()
+}
+
+impl InformationGainModel {
+    /// The columns kept.
+    pub fn transform(&self, x: &Matrix) -> Result<Matrix> {
+        sparse_only(x)?;
+        if x.cols() != self.cols {
+            return Err(Error::Shape { what: "columns for `ig`", expected: self.cols, found: x.cols() });
+        }
+        Ok(Matrix::from(x.sparse().select_columns(&self.columns)))
+    }
+
+    /// The columns kept, ascending.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The gain of each column kept, in nats.
+    pub fn gains(&self) -> &[f64] {
+        &self.gains
+    }
+
+    /// How many columns the matrix must have.
+    pub fn n_columns(&self) -> usize {
+        self.cols
+    }
+
+    /// Puts the model into a store.
+    pub fn save(&self, out: &mut StoreWriter) {
+        out.put_u64("from_columns", &[self.cols as u64]);
+        out.put_u32("columns", &self.columns);
+        out.put_f64("gains", &[self.gains.len()], &self.gains);
+    }
+
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let cols = store.u64s("from_columns", Some(1))?[0];
+        let columns = store.u32s("columns", None)?;
+        let (gains, _) = store.f64s("gains", &[Some(columns.len())])?;
+        let ordered = columns.windows(2).all(|pair| pair[0] < pair[1]);
+        let within = columns.last().is_none_or(|&last| u64::from(last) < cols) && cols <= u64::from(u32::MAX);
+        match ordered && within {
+            true => Ok(InformationGainModel { cols: cols as usize, columns, gains }),
+            false => Err(Error::model("the columns of `ig` are not in order")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Dense;
+    use crate::store::tests::round_trip;
+
+    #[derive(Deserialize)]
+    struct Fixture {
+        rows: Vec<Vec<u32>>,
+        cols: usize,
+        single: Vec<u32>,
+        lists: Vec<Vec<String>>,
+        single_gains: Vec<f64>,
+        multi_gains: Vec<f64>,
+    }
+
+    fn fixture() -> (Matrix, Fixture) {
+        let fixture: Fixture =
+            serde_json::from_str(include_str!("../../tests/fixtures/information_gain.json")).unwrap();
+        let rows = fixture.rows.iter().map(|row| row.iter().map(|&column| (column, 0.5)).collect());
+        (Matrix::from(Csr::from_rows(fixture.cols, rows)), fixture)
+    }
+
+    fn run() -> Run {
+        Run::new(0, 2).unwrap()
+    }
+
+    fn assert_gains(x: &Matrix, labels: &Labels, expected: &[f64]) {
+        let all = InformationGainParams { terms: x.cols() + 5 }.fit(x, labels, &run()).unwrap();
+        assert_eq!(all.columns().len(), x.cols());
+        for (gain, expected) in all.gains().iter().zip(expected) {
+            assert!((gain - expected).abs() < 1e-12, "{gain} {expected}");
+        }
+        let few = InformationGainParams { terms: 7 }.fit(x, labels, &run()).unwrap();
+        let least = few.gains().iter().copied().fold(f64::INFINITY, f64::min);
+        let better = expected.iter().filter(|&&gain| gain > least + 1e-12).count();
+        assert!(few.columns().len() == 7 && better < 7);
+        let picked = few.transform(x).unwrap();
+        assert_eq!((picked.rows(), picked.cols()), (x.rows(), 7));
+        assert_eq!(round_trip(|out| few.save(out), InformationGainModel::load).unwrap(), few);
+    }
+
+    #[test]
+    fn gains_are_the_mutual_information_of_scikit_learn() {
+        let (x, fixture) = fixture();
+        let names = (0..4).map(|class| class.to_string()).collect();
+        assert_gains(&x, &Labels::from_ids(names, &fixture.single).unwrap(), &fixture.single_gains);
+        let lists = Labels::from_lists(fixture.lists.iter().map(|list| Some(list.as_slice())));
+        assert_gains(&x, &lists, &fixture.multi_gains);
+    }
+
+    #[test]
+    fn unlabelled_rows_are_passed_over_and_ties_go_to_the_first() {
+        let x = Matrix::from(Csr::from_rows(3, [vec![(1, 1.0), (2, 1.0)], vec![(0, 1.0)], vec![(0, 9.0)]]));
+        let labels = Labels::from_single([Some("a"), Some("b"), None]);
+        let model = InformationGainParams { terms: 2 }.fit(&x, &labels, &run()).unwrap();
+        assert_eq!(model.columns(), [0, 1]);
+        assert!((model.gains()[0] - 2f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_the_reason() {
+        let x = Matrix::from(Csr::from_rows(1, [vec![(0, 1.0)], vec![]]));
+        let labels = Labels::from_single([Some("a"), Some("b")]);
+        let params = InformationGainParams::default();
+        let none = Labels::from_single::<&str>([None, None]);
+        assert!(params.fit(&x, &none, &run()).unwrap_err().to_string().contains("none of the 2 documents"));
+        assert!(params.fit(&x, &labels.select(&[0]), &run()).is_err());
+        assert!(params.fit(&x, &Labels::from_single([Some("a"), None]), &run()).is_err());
+        let dense = Matrix::from(Dense::zeros(2, 1));
+        assert!(params.fit(&dense, &labels, &run()).unwrap_err().to_string().contains("right after counts"));
+        assert!(InformationGainParams { terms: 0 }.check().is_err());
+        let model = params.fit(&x, &labels, &run()).unwrap();
+        assert!(model.transform(&dense).is_err());
+        let bad = |columns: &[u32]| {
+            let change = |out: &mut StoreWriter| {
+                model.save(out);
+                out.put_u32("columns", columns);
+            };
+            round_trip(change, InformationGainModel::load)
+        };
+        assert!(bad(&[0]).is_ok() && bad(&[1]).is_err() && bad(&[0, 0]).is_err());
+    }
+}
