@@ -76,13 +76,24 @@ fn term<'a>(text: &'a str, ends: &[u64], id: u32) -> &'a str {
     &text[start as usize..ends[id as usize] as usize]
 }
 
+/// The bits of a key that belong to a word of each length.
+static MASKS: [Key; PADDING + 1] = {
+    let mut masks = [[0; 2]; PADDING + 1];
+    let mut length = 1;
+    while length <= PADDING {
+        let all = u128::MAX >> (128 - 8 * length);
+        masks[length] = [all as u64, (all >> 64) as u64];
+        length += 1;
+    }
+    masks
+};
+
 #[inline]
 fn short_key(padded: &[u8], start: usize, length: usize) -> Key {
-    let mut window = [0; PADDING];
-    window.copy_from_slice(&padded[start..start + PADDING]);
-    let all = u128::from_le_bytes(window);
-    let kept = if length == PADDING { all } else { all & ((1u128 << (8 * length)) - 1) };
-    [kept as u64, (kept >> 64) as u64]
+    let mut halves = [[0; 8]; 2];
+    halves.as_flattened_mut().copy_from_slice(&padded[start..start + PADDING]);
+    let [low, high] = MASKS[length];
+    [u64::from_le_bytes(halves[0]) & low, u64::from_le_bytes(halves[1]) & high]
 }
 
 /// A multiplication to 128 bits folded to 64: every bit of the key reaches the high and the low bits of the hash.

@@ -1,14 +1,17 @@
 //! Finds the words of one text.
 //!
 //! The text is copied once into a buffer, in lower case and normal form, and words are slices of that buffer. It ends
-//! in 16 NULs, so that a word's first 16 bytes can be read without looking at its length; no word holds a NUL.
+//! in at least 16 NULs, so that a word's first 16 bytes can be read without looking at its length; no word holds a NUL.
+//!
+//! ASCII text is read 64 bytes at a time: a bit for each byte says whether it belongs to a word, and words are found by
+//! counting zeros. A loop over bytes mispredicts at nearly every end of a word, which made it six times slower.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::classes::{Class, class};
 use super::{Strip, Tokenizer, WordsParams};
 
-/// How many NULs follow the text in the buffer.
+/// How many NULs follow the text in the buffer, at least.
 pub(super) const PADDING: usize = 16;
 
 /// Finds words; holds the buffer, so each worker has its own.
@@ -16,32 +19,15 @@ pub(super) struct Scanner {
     tokenizer: Tokenizer,
     lowercase: bool,
     strip: Strip,
-    /// What each byte means: 0 separates, 1 is a digit or `_`, 2 is a letter, 3 an apostrophe.
-    table: [u8; 256],
     buffer: String,
 }
 
-const LETTER: u8 = 2;
-const APOSTROPHE: u8 = 3;
+/// Bytes looked at together.
+const BLOCK: usize = 64;
 
 impl Scanner {
     pub(super) fn new(params: &WordsParams) -> Self {
-        let mut table = [0; 256];
-        for byte in 0..128u8 {
-            table[byte as usize] = match (byte, params.tokenizer) {
-                (b'A'..=b'Z' | b'a'..=b'z', _) => LETTER,
-                (b'0'..=b'9' | b'_', Tokenizer::Unicode | Tokenizer::Sklearn) => 1,
-                (b'\'', Tokenizer::Unicode) => APOSTROPHE,
-                _ => 0,
-            };
-        }
-        Scanner {
-            tokenizer: params.tokenizer,
-            lowercase: params.lowercase,
-            strip: params.strip,
-            table,
-            buffer: String::new(),
-        }
+        Scanner { tokenizer: params.tokenizer, lowercase: params.lowercase, strip: params.strip, buffer: String::new() }
     }
 
     /// Calls `emit(buffer, start, end)` for every word.
@@ -56,9 +42,9 @@ impl Scanner {
             }
             self.pad();
             match self.tokenizer {
-                Tokenizer::Unicode => scan_ascii_unicode(&self.table, &self.buffer, emit),
-                Tokenizer::Letters => scan_bytes::<1>(&self.table, &self.buffer, emit),
-                Tokenizer::Sklearn => scan_bytes::<2>(&self.table, &self.buffer, emit),
+                Tokenizer::Unicode => scan_ascii::<true, true>(&self.buffer, 1, emit),
+                Tokenizer::Sklearn => scan_ascii::<true, false>(&self.buffer, 2, emit),
+                Tokenizer::Letters => scan_ascii::<false, false>(&self.buffer, 1, emit),
             }
             return;
         }
@@ -93,51 +79,62 @@ impl Scanner {
     }
 
     fn pad(&mut self) {
-        self.buffer.push_str("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let length = (self.buffer.len() + PADDING).next_multiple_of(BLOCK);
+        self.buffer.extend(std::iter::repeat_n('\0', length - self.buffer.len()));
     }
 }
 
-/// Runs of bytes the table knows, at least `MIN` long.
-fn scan_bytes<const MIN: usize>(table: &[u8; 256], buffer: &str, mut emit: impl FnMut(&str, usize, usize)) {
+/// Runs of ASCII letters (with `NUMBERS` also digits and `_`, with `APOSTROPHES` also those between letters) at least
+/// `min` long. The buffer is whole blocks long and ends in NUL.
+fn scan_ascii<const NUMBERS: bool, const APOSTROPHES: bool>(
+    buffer: &str,
+    min: usize,
+    mut emit: impl FnMut(&str, usize, usize),
+) {
     let bytes = buffer.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if table[bytes[at] as usize] == 0 {
-            at += 1;
-            continue;
+    let is_letter = |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26;
+    let is_number = |byte: u8| byte.wrapping_sub(b'0') < 10 || byte == b'_';
+    // Whether a word is under way, and where it began; whether the block before ended in a letter.
+    let (mut open, mut start, mut after_letter) = (false, 0, false);
+    for (number, block) in bytes.as_chunks::<BLOCK>().0.iter().enumerate() {
+        let base = number * BLOCK;
+        let mut words = bits(block, |byte| is_letter(byte) | (NUMBERS & is_number(byte)));
+        if APOSTROPHES {
+            let letters = bits(block, is_letter);
+            let before_letter = bytes.get(base + BLOCK).is_some_and(|&byte| is_letter(byte));
+            let between = (letters << 1 | u64::from(after_letter)) & (letters >> 1 | u64::from(before_letter) << 63);
+            words |= bits(block, |byte| byte == b'\'') & between;
+            after_letter = letters >> 63 != 0;
         }
-        let start = at;
-        // The padding ends the last word.
-        while at < bytes.len() && table[bytes[at] as usize] != 0 {
-            at += 1;
-        }
-        if at - start >= MIN {
-            emit(buffer, start, at);
-        }
-    }
-}
-
-/// As [`scan_unicode`], for text that is all ASCII.
-fn scan_ascii_unicode(table: &[u8; 256], buffer: &str, mut emit: impl FnMut(&str, usize, usize)) {
-    let bytes = buffer.as_bytes();
-    let kind = |at: usize| bytes.get(at).map_or(0, |&byte| table[byte as usize]);
-    let mut at = 0;
-    while at < bytes.len() {
-        if !matches!(kind(at), 1 | LETTER) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        loop {
-            at += 1;
-            match kind(at) {
-                1 | LETTER => {}
-                APOSTROPHE if kind(at - 1) == LETTER && kind(at + 1) == LETTER => {}
-                _ => break,
+        let shifted = words << 1 | u64::from(open);
+        let (mut starts, mut ends) = (words & !shifted, !words & shifted);
+        while ends != 0 {
+            if !open {
+                start = base + starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+            }
+            open = false;
+            let end = base + ends.trailing_zeros() as usize;
+            ends &= ends - 1;
+            if end - start >= min {
+                emit(buffer, start, end);
             }
         }
-        emit(buffer, start, at);
+        if starts != 0 {
+            open = true;
+            start = base + starts.trailing_zeros() as usize;
+        }
     }
+}
+
+/// One bit for each byte, the first lowest.
+#[inline]
+fn bits(block: &[u8; BLOCK], test: impl Fn(u8) -> bool) -> u64 {
+    let mut flags = [0u8; BLOCK];
+    flags.iter_mut().zip(block).for_each(|(flag, &byte)| *flag = u8::from(test(byte)));
+    // Eight bytes of 0 or 1 become eight bits: the product moves byte i to bit 56 + i, and no two meet.
+    let pack = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    flags.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| bits << 8 | pack(eight))
 }
 
 /// Runs of at least two letters, numbers or `_`.
@@ -256,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fast_path_finds_what_the_slow_path_finds(text in "[ -~\\n\\t]{0,60}|[a-c'_ 1]{0,40}") {
+        fn the_fast_path_finds_what_the_slow_path_finds(text in "[ -~\\n\\t]{0,200}|[a-c'_ 1]{0,200}") {
             for tokenizer in [Tokenizer::Unicode, Tokenizer::Sklearn] {
                 let mut slow = Vec::new();
                 let lower = text.to_lowercase() + "\0";

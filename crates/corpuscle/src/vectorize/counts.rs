@@ -39,7 +39,7 @@ impl CountsModel {
     /// The matrix of documents; terms that are not in the vocabulary are passed over.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
         let binary = self.params.binary;
-        fill(tokens, &self.vocabulary, run, |columns, counts, values| {
+        fill(tokens, &self.vocabulary, run, |columns, counts, _, values| {
             values.extend(columns.iter().map(|&column| if binary { 1.0 } else { counts[column as usize] as f32 }));
         })
     }

@@ -23,15 +23,16 @@ struct Scratch {
     counts: Vec<u32>,
     columns: Vec<u32>,
     document: Vec<u32>,
+    weights: Vec<f64>,
 }
 
-/// The matrix of `tokens`: `weigh(columns, counts, values)` adds the values of a row, given its columns in order.
-/// `counts` has the count of a column at its number.
+/// The matrix of `tokens`: `weigh(columns, counts, weights, values)` adds the values of a row, given its columns in
+/// order. `counts` has the count of a column at its number; `weights` is empty, for scratch, and must be left so.
 pub(super) fn fill(
     tokens: &Tokens,
     vocabulary: &Vocabulary,
     run: &Run,
-    weigh: impl Fn(&[u32], &[u32], &mut Vec<f32>) + Sync,
+    weigh: impl Fn(&[u32], &[u32], &mut Vec<f64>, &mut Vec<f32>) + Sync,
 ) -> Result<Csr> {
     run.install(|| {
         let map = tokens.lexicon().map_to(vocabulary.words());
@@ -41,14 +42,19 @@ pub(super) fn fill(
             map.iter().map(column).collect()
         });
         let pieces = tokens.n_documents().div_ceil(PIECE);
-        let scratch = || Scratch { counts: vec![0; vocabulary.len()], columns: Vec::new(), document: Vec::new() };
+        let scratch = || Scratch {
+            counts: vec![0; vocabulary.len()],
+            columns: Vec::new(),
+            document: Vec::new(),
+            weights: Vec::new(),
+        };
         let rows: Result<Vec<Rows>> = (0..pieces)
             .into_par_iter()
             .map_init(scratch, |scratch, piece| {
                 run.check()?;
                 let mut rows = Rows { columns: Vec::new(), values: Vec::new(), lengths: Vec::with_capacity(PIECE) };
                 for document in piece * PIECE..tokens.n_documents().min((piece + 1) * PIECE) {
-                    let Scratch { counts, columns, document: ids } = scratch;
+                    let Scratch { counts, columns, document: ids, weights } = scratch;
                     let mut add = |column: u32| {
                         let count = &mut counts[column as usize];
                         if *count == 0 {
@@ -66,7 +72,7 @@ pub(super) fn fill(
                         vocabulary.for_each(ids, &mut add);
                     }
                     columns.sort_unstable();
-                    weigh(columns, counts, &mut rows.values);
+                    weigh(columns, counts, weights, &mut rows.values);
                     columns.iter().for_each(|&column| counts[column as usize] = 0);
                     rows.columns.extend_from_slice(columns);
                     rows.lengths.push(columns.len());

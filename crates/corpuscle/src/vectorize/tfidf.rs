@@ -62,14 +62,14 @@ impl TfidfModel {
             small.get(count as usize).copied().unwrap_or_else(|| frequency(count)) * self.idf[column as usize]
         };
         let norm = self.params.norm;
-        fill(tokens, self.vocabulary(), run, |columns, counts, values| {
-            let weights = columns.iter().map(|&column| weight(column, counts));
+        fill(tokens, self.vocabulary(), run, |columns, counts, weights, values| {
+            weights.extend(columns.iter().map(|&column| weight(column, counts)));
             let divisor = match norm {
-                Norm::L2 => weights.clone().map(|w| w * w).sum::<f64>().sqrt(),
-                Norm::L1 => weights.clone().sum(),
+                Norm::L2 => weights.iter().map(|w| w * w).sum::<f64>().sqrt(),
+                Norm::L1 => weights.iter().sum(),
                 Norm::None => 1.0,
             };
-            values.extend(weights.map(|w| (w / divisor) as f32));
+            values.extend(weights.drain(..).map(|w| (w / divisor) as f32));
         })
     }
 
