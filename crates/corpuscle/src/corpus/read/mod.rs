@@ -1,0 +1,206 @@
+//! Reading documents: from paths to a stream of [`Document`]s.
+//!
+//! A thread opens the sources one after the other, finds out compression and format, and parses; where the data are
+//! compressed, a second thread decompresses ahead of it. Documents come over in batches through a short queue, so that
+//! reading goes on while the caller works, and no more than a few megabytes are ever held, whatever the size of the
+//! data (a single line may be as long as [`ReadOptions::max_line`]).
+//!
+//! Every format fills the same few fields ([`ReadOptions`] names them) and obeys the same rules:
+//! a label that is null, missing or empty leaves the document unlabelled, an empty list of labels says that it has none;
+//! numbers and booleans are taken by their text; a document without an id gets its row number, counted from 1 over all
+//! sources, whether rows are filtered out or not. A bad row ends the reading with an error that has file, line and
+//! reason, or, with [`ReadOptions::skip_bad`], is counted. Damaged archives, unclosed quotes and missing files always
+//! end it.
+//!
+//! ```
+//! use corpuscle::corpus::{ReadOptions, read_all};
+//! let folder = tempfile::tempdir().unwrap();
+//! let file = folder.path().join("mail.jsonl");
+//! std::fs::write(&file, "{\"text\":\"cheap pills\",\"label\":\"spam\"}\n{\"text\":\"see you at ten\",\"label\":\"ham\"}\n").unwrap();
+//! let documents = read_all(&[file], &ReadOptions::default())?;
+//! assert_eq!(documents[1].text, "see you at ten");
+//! assert_eq!(documents[0].labels.as_deref(), Some(&["spam".to_string()][..]));
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+mod delimited;
+mod fasttext;
+mod folders;
+mod input;
+mod jsonl;
+mod lines;
+mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod row;
+mod sgml;
+mod sink;
+mod source;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use self::input::Input;
+pub use self::options::{Filter, Format, ReadOptions};
+pub use self::sink::Skipped;
+use self::sink::{Flow, Halt, Message, Sink};
+use self::source::{Source, detect, expand};
+use super::Document;
+use crate::{Error, Result};
+
+/// Batches that may wait for the caller.
+const WAITING: usize = 4;
+
+/// Opens the given files, folders, globs or `-` and streams their documents, in order.
+///
+/// Paths that are not there are told at once; everything else when the stream comes to it.
+pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Documents> {
+    options.check()?;
+    let sources = expand(paths, options)?;
+    let (sender, receiver) = sync_channel(WAITING);
+    let stop = Arc::new(AtomicBool::new(false));
+    let skipped = Arc::new(Mutex::new(Skipped::default()));
+    let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&skipped));
+    std::thread::Builder::new()
+        .name("corpuscle-read".to_string())
+        .spawn(move || match read_sources(&sources, &mut sink) {
+            Ok(()) | Err(Halt::Stopped) => {}
+            Err(Halt::Failed(error)) => sink.fail(error),
+        })
+        .map_err(|error| Error::data(format!("cannot start a thread to read with: {error}")))?;
+    Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, skipped, stop })
+}
+
+/// [`read`], gathered into a list.
+pub fn read_all<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Vec<Document>> {
+    read(paths, options)?.collect()
+}
+
+fn read_sources(sources: &[Source], sink: &mut Sink) -> Flow {
+    for source in sources {
+        let name = source.name();
+        sink.begin(&name);
+        read_source(source, &name, sink)?;
+        sink.end(&name)?;
+    }
+    sink.finish()
+}
+
+fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
+    let input = match source {
+        Source::Folders(folder) => return folders::read(folder, sink),
+        Source::Stdin => Input::stdin()?,
+        Source::File(path) => Input::open(path, true)?,
+    };
+    if input.head().is_empty() {
+        return Ok(());
+    }
+    if input.head().starts_with(b"\xff\xfe") || input.head().starts_with(b"\xfe\xff") {
+        return Err(sink.error(None, "is UTF-16; convert it to UTF-8".to_string()).into());
+    }
+    match detect(source, input.head(), &sink.options)? {
+        Format::JsonLines => jsonl::read(input, name, sink),
+        format @ (Format::Csv | Format::Tsv) => delimited::read(input, name, format, sink),
+        Format::FastText => fasttext::read(input, name, sink),
+        Format::ReutersSgml => sgml::read(input, name, sink),
+        Format::Parquet => read_parquet(source, input.compressed, sink),
+        Format::Folders => Err(sink
+            .error(None, "is not a folder; a folder that holds a folder per class is wanted".to_string())
+            .into()),
+    }
+}
+
+/// Parquet has its directory at the end, so the file must be at hand as it is.
+fn read_parquet(source: &Source, compressed: bool, sink: &mut Sink) -> Flow {
+    match source {
+        #[cfg(feature = "parquet")]
+        Source::File(path) if !compressed => parquet::read(path, sink),
+        #[cfg(not(feature = "parquet"))]
+        _ if !compressed => {
+            let reason = "is Parquet, which this build cannot read; build it with the feature `parquet`";
+            Err(sink.error(None, reason.to_string()).into())
+        }
+        _ => {
+            let reason = "is Parquet, which can be read from an uncompressed file only, not from a pipe or an archive";
+            Err(sink.error(None, reason.to_string()).into())
+        }
+    }
+}
+
+/// Documents as they are read. After an error, or at the end, there are no more.
+#[derive(Debug)]
+pub struct Documents {
+    receiver: Option<Receiver<Message>>,
+    batch: std::vec::IntoIter<Document>,
+    /// An error that waits for the batch before it to be used.
+    failed: Option<Error>,
+    skipped: Arc<Mutex<Skipped>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Documents {
+    /// The bad rows left out so far; all of them once the documents are at their end.
+    pub fn skipped(&self) -> Skipped {
+        self.skipped.lock().map(|skipped| skipped.clone()).unwrap_or_default()
+    }
+
+    /// The next documents: at most `documents` of them, ending with the one that reaches `bytes` of text. Empty at the
+    /// end. An error comes after the documents before it.
+    pub fn next_batch(&mut self, documents: usize, bytes: usize) -> Result<Vec<Document>> {
+        let mut batch = Vec::new();
+        let mut length = 0;
+        while batch.len() < documents.max(1) && (length < bytes || batch.is_empty()) {
+            match self.next() {
+                Some(Ok(document)) => {
+                    length += document.text.len();
+                    batch.push(document);
+                }
+                Some(Err(error)) if batch.is_empty() => return Err(error),
+                Some(Err(error)) => {
+                    self.failed = Some(error);
+                    break;
+                }
+                None => break,
+            }
+        }
+        Ok(batch)
+    }
+}
+
+impl Iterator for Documents {
+    type Item = Result<Document>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failed.take() {
+            return Some(Err(error));
+        }
+        loop {
+            if let Some(document) = self.batch.next() {
+                return Some(Ok(document));
+            }
+            match self.receiver.as_ref()?.recv() {
+                Ok(Message::Batch(batch)) => self.batch = batch.into_iter(),
+                Ok(Message::Done) => self.receiver = None,
+                Ok(Message::Failed(error)) => {
+                    self.receiver = None;
+                    return Some(Err(error));
+                }
+                // The thread says when it is done: silence means that a decoder broke down on damaged data.
+                Err(_) => {
+                    self.receiver = None;
+                    return Some(Err(Error::data(
+                        "the data could not be read: a decoder broke down; is a file damaged?",
+                    )));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Documents {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}

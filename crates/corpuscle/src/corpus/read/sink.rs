@@ -1,0 +1,247 @@
+//! Where the readers put their rows: documents are handed over in batches, bad rows stop the reading or are counted.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
+
+use super::options::ReadOptions;
+use super::row::{Fault, Fields, Row, Value, listed};
+use crate::corpus::Document;
+use crate::{Error, Result};
+
+/// A batch goes over when it has this many documents or bytes: few enough to start the caller early, many enough that
+/// the hand-over costs nothing.
+const BATCH_DOCUMENTS: usize = 256;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// How many rows are asked for their field names while a field the caller named has not turned up.
+const NAME_SAMPLES: u64 = 100;
+
+/// The bad rows that were left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many there were.
+    pub count: u64,
+    /// File, line and reason of the first few.
+    pub reasons: Vec<String>,
+}
+
+impl Skipped {
+    /// How many reasons are kept.
+    pub const REASONS: usize = 5;
+}
+
+/// What the reading thread sends.
+pub(super) enum Message {
+    Batch(Vec<Document>),
+    Failed(Error),
+    Done,
+}
+
+/// Why a reader ends early.
+pub(super) enum Halt {
+    /// The caller has dropped its end.
+    Stopped,
+    /// There is an error to report.
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Halt::Failed(error)
+    }
+}
+
+/// What a reader returns.
+pub(super) type Flow<T = ()> = Result<T, Halt>;
+
+pub(super) struct Sink {
+    pub(super) fields: Fields,
+    pub(super) options: ReadOptions,
+    sender: SyncSender<Message>,
+    stop: Arc<AtomicBool>,
+    skipped: Arc<Mutex<Skipped>>,
+    batch: Vec<Document>,
+    batch_bytes: usize,
+    /// The source being read, for messages.
+    source: String,
+    source_rows: u64,
+    rows: u64,
+    documents: u64,
+    /// By slot: whether some row had it.
+    seen: Vec<bool>,
+    /// Names of fields met while an expected one had not turned up.
+    names: BTreeSet<String>,
+}
+
+impl Sink {
+    pub(super) fn new(
+        options: ReadOptions,
+        sender: SyncSender<Message>,
+        stop: Arc<AtomicBool>,
+        skipped: Arc<Mutex<Skipped>>,
+    ) -> Self {
+        let fields = Fields::new(&options);
+        let seen = vec![false; fields.len()];
+        Sink {
+            fields,
+            options,
+            sender,
+            stop,
+            skipped,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            source: String::new(),
+            source_rows: 0,
+            rows: 0,
+            documents: 0,
+            seen,
+            names: BTreeSet::new(),
+        }
+    }
+
+    /// Rows from here on come from `source`.
+    pub(super) fn begin(&mut self, source: &str) {
+        self.source = source.to_string();
+        self.source_rows = 0;
+    }
+
+    /// Messages from here on are about `file`, a part of the source.
+    pub(super) fn enter(&mut self, file: &str) {
+        self.source = file.to_string();
+    }
+
+    /// The source is at its end; one without rows is an error.
+    pub(super) fn end(&mut self, source: &str) -> Flow {
+        if self.source_rows > 0 {
+            return Ok(());
+        }
+        self.refuse(Error::input(source, None, "is empty: it holds no documents"))
+    }
+
+    /// An error at a line of the source being read.
+    pub(super) fn error(&self, line: Option<u64>, reason: String) -> Error {
+        Error::input(&self.source, line, reason)
+    }
+
+    /// Takes a row. `names` lists the fields the row has; it is asked only when one is missing.
+    pub(super) fn row(
+        &mut self,
+        line: impl Into<Option<u64>>,
+        row: Row<'_>,
+        names: impl FnOnce() -> Vec<String>,
+    ) -> Flow {
+        self.count_row()?;
+        let line = line.into();
+        let mut names = Some(names);
+        let mut lacks_expected = false;
+        for (slot, value) in row.iter().enumerate() {
+            self.seen[slot] |= *value != Value::Absent;
+        }
+        for &slot in self.fields.expected() {
+            lacks_expected |= !self.seen[slot];
+        }
+        if lacks_expected && self.rows <= NAME_SAMPLES {
+            self.names.extend(names.take().map(|names| names()).unwrap_or_default());
+        }
+        match self.fields.document(row, self.rows) {
+            Ok(Some(document)) => self.push(document),
+            Ok(None) => Ok(()),
+            Err(Fault::Reason(reason)) => self.refuse(self.error(line, reason)),
+            Err(Fault::Missing(field)) => {
+                let has: Vec<String> = match names {
+                    Some(names) => names(),
+                    None => self.names.iter().cloned().collect(),
+                };
+                self.refuse(self.error(line, missing(&field, has.iter().map(String::as_str))))
+            }
+        }
+    }
+
+    /// Takes note of a row that cannot be read at all.
+    pub(super) fn bad_row(&mut self, line: Option<u64>, reason: String) -> Flow {
+        self.count_row()?;
+        self.refuse(self.error(line, reason))
+    }
+
+    /// Takes note of a file that is one row and cannot be read.
+    pub(super) fn bad_source(&mut self, error: Error) -> Flow {
+        self.count_row()?;
+        self.refuse(error)
+    }
+
+    /// Hands over what is left, after the last source; complains about named fields that never turned up.
+    pub(super) fn finish(&mut self) -> Flow {
+        self.flush()?;
+        if let Some(&slot) = self.fields.expected().iter().find(|&&slot| !self.seen[slot]).filter(|_| self.rows > 0) {
+            let reason = missing(self.fields.name(slot), self.names.iter().map(String::as_str));
+            return Err(Error::data(format!("in none of the {} rows: {reason}", self.rows)).into());
+        }
+        let skipped = self.skipped.lock().map(|skipped| skipped.clone()).unwrap_or_default();
+        if self.documents == 0 && skipped.count > 0 {
+            let first = skipped.reasons.first().cloned().unwrap_or_default();
+            return Err(
+                Error::data(format!("all {} rows were bad and skipped; the first: {first}", skipped.count)).into()
+            );
+        }
+        if self.documents == 0 && self.rows > 0 {
+            let filters: Vec<String> = self.options.filters.iter().map(ToString::to_string).collect();
+            return Err(Error::data(format!("none of the {} rows passes {}", self.rows, filters.join(" and "))).into());
+        }
+        self.send(Message::Done)
+    }
+
+    /// Sends the documents so far and the error that ends the reading. Nobody may be listening any more.
+    pub(super) fn fail(&mut self, error: Error) {
+        if self.flush().is_ok() {
+            // Not sent: the caller has gone, and so has the need.
+            let _ = self.send(Message::Failed(error));
+        }
+    }
+
+    fn count_row(&mut self) -> Flow {
+        self.rows += 1;
+        self.source_rows += 1;
+        if self.stop.load(Ordering::Relaxed) { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    fn push(&mut self, document: Document) -> Flow {
+        self.documents += 1;
+        self.batch_bytes += document.text.len();
+        self.batch.push(document);
+        if self.batch.len() >= BATCH_DOCUMENTS || self.batch_bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Flow {
+        self.batch_bytes = 0;
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.send(Message::Batch(batch))
+    }
+
+    fn send(&self, message: Message) -> Flow {
+        self.sender.send(message).map_err(|_| Halt::Stopped)
+    }
+
+    /// Counts an error, or stops with it.
+    fn refuse(&self, error: Error) -> Flow {
+        if !self.options.skip_bad {
+            return Err(Halt::Failed(error));
+        }
+        if let Ok(mut skipped) = self.skipped.lock() {
+            skipped.count += 1;
+            if skipped.reasons.len() < Skipped::REASONS {
+                skipped.reasons.push(error.to_string());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says that a field is missing, what there is instead, and how to name another.
+pub(super) fn missing<'a>(field: &str, has: impl IntoIterator<Item = &'a str>) -> String {
+    format!("no field `{field}`; there is {} (name fields with `--text`, `--label`, `--id`)", listed(has))
+}
