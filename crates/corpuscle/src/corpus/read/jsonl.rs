@@ -11,7 +11,8 @@ use super::row::{Fields, Row, Value};
 use super::sink::{Flow, Sink};
 
 pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
-    if input.head().trim_ascii_start().first() == Some(&b'[') {
+    let head = input.head().strip_prefix(b"\xef\xbb\xbf").unwrap_or(input.head());
+    if head.trim_ascii_start().first() == Some(&b'[') {
         let reason = "is a JSON array; JSON Lines is wanted, one object per line (`jq -c '.[]'` converts it)";
         return Err(sink.error(None, reason.to_string()).into());
     }

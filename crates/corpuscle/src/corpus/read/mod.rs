@@ -5,23 +5,8 @@
 //! reading goes on while the caller works, and no more than a few megabytes are ever held, whatever the size of the
 //! data (a single line may be as long as [`ReadOptions::max_line`]).
 //!
-//! Every format fills the same few fields ([`ReadOptions`] names them) and obeys the same rules:
-//! a label that is null, missing or empty leaves the document unlabelled, an empty list of labels says that it has none;
-//! numbers and booleans are taken by their text; a document without an id gets its row number, counted from 1 over all
-//! sources, whether rows are filtered out or not. A bad row ends the reading with an error that has file, line and
-//! reason, or, with [`ReadOptions::skip_bad`], is counted. Damaged archives, unclosed quotes and missing files always
-//! end it.
-//!
-//! ```
-//! use corpuscle::corpus::{ReadOptions, read_all};
-//! let folder = tempfile::tempdir().unwrap();
-//! let file = folder.path().join("mail.jsonl");
-//! std::fs::write(&file, "{\"text\":\"cheap pills\",\"label\":\"spam\"}\n{\"text\":\"see you at ten\",\"label\":\"ham\"}\n").unwrap();
-//! let documents = read_all(&[file], &ReadOptions::default())?;
-//! assert_eq!(documents[1].text, "see you at ten");
-//! assert_eq!(documents[0].labels.as_deref(), Some(&["spam".to_string()][..]));
-//! # Ok::<(), corpuscle::Error>(())
-//! ```
+//! Every format fills the same few slots (`row`), and what is done with them is written once; a format is a loop that
+//! hands rows to the `sink`. The rules are in the documentation of [`crate::corpus`].
 
 mod delimited;
 mod fasttext;
@@ -37,6 +22,7 @@ mod sgml;
 mod sink;
 mod source;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -55,7 +41,8 @@ const WAITING: usize = 4;
 
 /// Opens the given files, folders, globs or `-` and streams their documents, in order.
 ///
-/// Paths that are not there are told at once; everything else when the stream comes to it.
+/// Paths that are not there are told at once; everything else when the stream comes to it. Reading goes on in threads of
+/// its own, a few batches ahead of the caller, and ends when the stream is dropped.
 pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Documents> {
     options.check()?;
     let sources = expand(paths, options)?;
@@ -65,9 +52,13 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
     let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&skipped));
     std::thread::Builder::new()
         .name("corpuscle-read".to_string())
-        .spawn(move || match read_sources(&sources, &mut sink) {
-            Ok(()) | Err(Halt::Stopped) => {}
-            Err(Halt::Failed(error)) => sink.fail(error),
+        .spawn(move || {
+            // The Parquet decoder panics on some damaged files; here they are errors like any other.
+            match catch_unwind(AssertUnwindSafe(|| read_sources(&sources, &mut sink))) {
+                Ok(Ok(()) | Err(Halt::Stopped)) => {}
+                Ok(Err(Halt::Failed(error))) => sink.fail(error),
+                Err(_) => sink.fail(sink.error(None, "the decoder broke down; is the file damaged?".to_string())),
+            }
         })
         .map_err(|error| Error::data(format!("cannot start a thread to read with: {error}")))?;
     Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, skipped, stop })

@@ -168,7 +168,7 @@ impl ReadOptions {
         if self.text.split('+').any(str::is_empty) {
             return Err(Error::parameter("read", "text", format!("`{}`", self.text), "must be FIELD or FIELD+FIELD"));
         }
-        if self.max_line == 0 || self.max_line > 1 << 40 {
+        if self.max_line == 0 || self.max_line as u64 > 1 << 40 {
             return Err(Error::parameter("read", "max_line", self.max_line, "must be between 1 byte and 1 TiB"));
         }
         if let Some(filter) = self.filters.iter().find(|filter| filter.field.is_empty()) {
