@@ -118,7 +118,7 @@ fn in_thread(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send
     let (sender, receiver) = sync_channel(WAITING);
     std::thread::Builder::new().name("corpuscle-decompress".to_string()).spawn(move || {
         loop {
-            let mut block = Vec::new();
+            let mut block = Vec::with_capacity(BLOCK);
             let outcome = source.by_ref().take(BLOCK as u64).read_to_end(&mut block);
             let ended = block.is_empty();
             // What was decompressed before an error still counts: the rows up to there are good.
