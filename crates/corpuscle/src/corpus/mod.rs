@@ -1,7 +1,7 @@
 //! Documents in: formats, fields, filters, labels and splits.
 //!
-//! [`read`] takes files, folders, globs or standard input and streams [`Document`]s out of them; [`Labels`] numbers their
-//! classes, and [`folds`] and [`hold_out`] cut them into parts. [`demo`] is a small corpus that is always there.
+//! [`read()`] takes files, folders, globs or standard input and streams [`Document`]s out of them; [`Labels`] numbers their
+//! classes, and [`folds`] and [`hold_out`] cut them into parts. [`demo()`] is a small corpus that is always there.
 //!
 //! # Formats
 //!

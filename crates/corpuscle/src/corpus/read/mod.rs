@@ -64,7 +64,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
     Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, skipped, stop })
 }
 
-/// [`read`], gathered into a list.
+/// [`read()`], gathered into a list.
 pub fn read_all<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Vec<Document>> {
     read(paths, options)?.collect()
 }
