@@ -19,11 +19,15 @@ pub enum ClassWeight {
 impl ClassWeight {
     /// The weight of each class.
     pub fn of(self, labels: &Labels) -> Vec<f64> {
-        let counts = labels.class_counts();
+        self.of_counts(labels.labelled_rows().len(), &labels.class_counts())
+    }
+
+    /// The weight of each class from how many of `n` labelled documents have it.
+    pub fn of_counts(self, n: usize, counts: &[usize]) -> Vec<f64> {
         match self {
             ClassWeight::None => vec![1.0; counts.len()],
             ClassWeight::Balanced => {
-                let (n, present) = (labels.labelled_rows().len(), counts.iter().filter(|&&count| count > 0).count());
+                let present = counts.iter().filter(|&&count| count > 0).count();
                 counts.iter().map(|&count| if count == 0 { 1.0 } else { n as f64 / (present * count) as f64 }).collect()
             }
         }
