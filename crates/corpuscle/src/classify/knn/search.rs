@@ -18,6 +18,9 @@ const BATCH: usize = 64;
 /// Scores that are looked at together: most chunks hold no candidate and are left after one comparison.
 const CHUNK: usize = 32;
 
+/// Scores compared at once.
+const LANES: usize = 8;
+
 /// Unit roundoff of `f32`, a little enlarged to cover γ = m u / (1 − m u) up to m u = 0.1.
 const ROUNDOFF: f64 = 1.2 / (1u64 << 24) as f64;
 
@@ -63,7 +66,11 @@ impl Index {
     /// Adds documents: only the last block, if it is not full, is laid out again.
     pub(super) fn add(&mut self, x: Matrix, run: &Run) -> Result<()> {
         let lengths = lengths(&x, run)?;
-        if self.x.rows() == 0 { self.x = x } else { self.x.append_rows(&x)? }
+        if self.x.rows() == 0 {
+            self.x = x
+        } else {
+            self.x.append_rows(&x)?
+        }
         self.lengths.extend(lengths);
         self.blocks.pop_if(|block| block.len() < BLOCK);
         let rows = self.x.rows();
@@ -160,27 +167,35 @@ impl Index {
         // Eight more roundings: of both stored values, of ‖y‖²/2, of the difference, of the bounds themselves.
         let relative = (terms + 8) as f64 * ROUNDOFF;
         let safe = relative < 0.1 && full < TOO_LONG;
-        let bounds = Bounds {
-            relative: if safe { relative as f32 } else { f32::INFINITY },
-            query: full as f32,
-            own: if self.metric == Metric::Euclidean { 0.5 } else { 0.0 },
+        let keys = Keys {
+            inner,
+            half: &block.half,
+            full: &block.full,
+            bounds: Bounds {
+                relative: if safe { relative as f32 } else { f32::INFINITY },
+                query: full as f32,
+                own: if self.metric == Metric::Euclidean { 0.5 } else { 0.0 },
+            },
         };
-        chunks.fill(inner, &block.half, &block.full, &bounds);
-        let mut threshold = chunks.threshold(query.best.k, inner, &block.half, &block.full, &bounds);
+        chunks.fill(&keys);
+        let mut threshold = chunks.threshold(query.best.k, &keys);
         if let Some(worst) = query.best.worst() {
             threshold = threshold.max(self.as_key(worst, &query.length));
+        }
+        if self.metric == Metric::Euclidean {
+            // Keys know smaller differences than squared distances in `f64`, in which ‖x‖² is added: those are ties.
+            threshold -= (1e-15 * query.length.squared) as f32;
         }
         for (chunk, &upper) in chunks.upper.iter().enumerate() {
             if upper < threshold {
                 continue;
             }
             for at in chunk * CHUNK..block.len().min((chunk + 1) * CHUNK) {
-                let (_, upper) = bounds.of(inner[at], block.half[at], block.full[at]);
-                if upper < threshold {
+                if keys.at(at).1 < threshold {
                     continue;
                 }
                 let document = block.start + at;
-                let product = match inner[at] == 0.0 && query.plain && block.plain {
+                let product = match keys.inner[at] == 0.0 && query.plain && block.plain {
                     true => 0.0,
                     false => query.row.inner(&self.x.row(document)),
                 };
@@ -264,6 +279,20 @@ impl Bounds {
     }
 }
 
+/// One query's scores for the documents of a block, with what is needed to bound them.
+struct Keys<'a> {
+    inner: &'a [f32],
+    half: &'a [f32],
+    full: &'a [f32],
+    bounds: Bounds,
+}
+
+impl Keys<'_> {
+    fn at(&self, at: usize) -> (f32, f32) {
+        self.bounds.of(self.inner[at], self.half[at], self.full[at])
+    }
+}
+
 /// The largest bounds of each chunk of a row of scores.
 #[derive(Default)]
 struct Chunks {
@@ -273,31 +302,43 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn fill(&mut self, inner: &[f32], half: &[f32], full: &[f32], bounds: &Bounds) {
+    fn fill(&mut self, keys: &Keys<'_>) {
         self.lower.clear();
         self.upper.clear();
+        let Keys { inner, half, full, bounds } = keys;
         for ((inner, half), full) in inner.chunks(CHUNK).zip(half.chunks(CHUNK)).zip(full.chunks(CHUNK)) {
-            let (mut lowest, mut highest) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-            for ((&inner, &half), &full) in inner.iter().zip(half).zip(full) {
-                let (lower, upper) = bounds.of(inner, half, full);
-                lowest = if lower > lowest { lower } else { lowest };
-                highest = if upper > highest { upper } else { highest };
+            let (mut lower, mut upper) = ([f32::NEG_INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+            let mut keep = |lane: usize, inner: f32, half: f32, full: f32| {
+                let (low, up) = bounds.of(inner, half, full);
+                lower[lane] = if low > lower[lane] { low } else { lower[lane] };
+                upper[lane] = if up > upper[lane] { up } else { upper[lane] };
+            };
+            // Fixed lanes: the compiler may not reorder the maxima of floats by itself.
+            let (inner, inner_rest) = inner.as_chunks::<LANES>();
+            let (half, half_rest) = half.as_chunks::<LANES>();
+            let (full, full_rest) = full.as_chunks::<LANES>();
+            for ((inner, half), full) in inner.iter().zip(half).zip(full) {
+                for lane in 0..LANES {
+                    keep(lane, inner[lane], half[lane], full[lane]);
+                }
             }
-            self.lower.push(lowest);
-            self.upper.push(highest);
+            for ((&inner, &half), &full) in inner_rest.iter().zip(half_rest).zip(full_rest) {
+                keep(0, inner, half, full);
+            }
+            self.lower.push(lower.into_iter().fold(f32::NEG_INFINITY, f32::max));
+            self.upper.push(upper.into_iter().fold(f32::NEG_INFINITY, f32::max));
         }
     }
 
     /// A value that at least `k` lower bounds reach; −∞ when there are not so many.
-    fn threshold(&mut self, k: usize, inner: &[f32], half: &[f32], full: &[f32], bounds: &Bounds) -> f32 {
+    fn threshold(&mut self, k: usize, keys: &Keys<'_>) -> f32 {
         self.scratch.clear();
         // Few large values share a chunk when there are many chunks: the k-th largest maximum is then near the k-th
         // largest value, at a thirty-second of the cost.
         if self.lower.len() >= 8 * k {
             self.scratch.extend_from_slice(&self.lower);
         } else {
-            let each = inner.iter().zip(half).zip(full);
-            self.scratch.extend(each.map(|((&inner, &half), &full)| bounds.of(inner, half, full).0));
+            self.scratch.extend((0..keys.inner.len()).map(|at| keys.at(at).0));
         }
         for value in &mut self.scratch {
             if value.is_nan() {
