@@ -13,7 +13,7 @@ use crate::matrix::{Dense, Matrix, Row};
 use crate::{Error, Result, Run};
 
 /// Queries that share a matrix product.
-const BATCH: usize = 64;
+const BATCH: usize = 128;
 
 /// Scores that are looked at together: most chunks hold no candidate and are left after one comparison.
 const CHUNK: usize = 32;
