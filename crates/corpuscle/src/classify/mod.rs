@@ -10,4 +10,18 @@ pub use calibrate::{Calibration, out_of_fold};
 pub use knn::{KnnModel, KnnParams, Metric, Neighbours, Vote};
 pub use linear::LinearModel;
 pub use thresholds::Thresholds;
+mod assembly;
+mod cost;
+#[cfg(test)]
+mod fixture;
+mod lanes;
+mod linear;
+mod packed;
+mod svm;
+mod weights;
+
+pub use assembly::Reached;
+pub use cost::{Cost, GRID as COST_GRID};
+pub use linear::LinearModel;
+pub use svm::{Loss, Multiclass, SvmModel, SvmParams};
 pub use weights::{ClassWeight, check_weights};

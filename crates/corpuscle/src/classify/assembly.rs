@@ -1,0 +1,108 @@
+//! What the solvers reached, put back into one weight vector and one bias per class of the labels.
+
+use serde::{Deserialize, Serialize};
+
+use super::LinearModel;
+use super::packed::Packed;
+use crate::corpus::Labels;
+use crate::matrix::Dense;
+use crate::{Error, Result, Run};
+
+/// The score of a class that no document has: low enough never to win, finite so that it can be stored and squashed.
+const EMPTY_CLASS_BIAS: f32 = -1e3;
+
+/// The score of a class that every document has.
+const FULL_CLASS_BIAS: f32 = 1.0;
+
+/// How far the solver came for one class. Crammer-Singer has one problem, reported for each class alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reached {
+    /// Passes over the documents (SVM) or Newton steps (logistic regression).
+    pub iterations: usize,
+    /// The relative gap (P − bound)/P at the end.
+    pub gap: f64,
+    /// Whether the gap is within the tolerance asked for.
+    pub converged: bool,
+}
+
+impl Reached {
+    /// A class that needed no solving.
+    pub(super) const AT_ONCE: Reached = Reached { iterations: 0, gap: 0.0, converged: true };
+
+    /// Tells the person which classes stopped short.
+    pub(super) fn warn(all: &[Reached], stage: &str, classes: &[String], run: &Run) {
+        let short: Vec<&str> = all.iter().zip(classes).filter(|(r, _)| !r.converged).map(|(_, c)| c.as_str()).collect();
+        if let Some(first) = short.first() {
+            let others = if short.len() > 1 { format!(" and {} more", short.len() - 1) } else { String::new() };
+            let worst = all.iter().fold(0f64, |worst, reached| worst.max(reached.gap));
+            run.warn(&format!(
+                "{stage}: class {first}{others} stopped at max_iter before the tolerance was met (relative gap {worst:.1e}); \
+                 raise max_iter, lower c, or bring the documents to length 1"
+            ));
+        }
+    }
+}
+
+/// A linear model under construction.
+pub(super) struct Assembly {
+    weights: Dense,
+    bias: Vec<f32>,
+    reached: Vec<Reached>,
+}
+
+impl Assembly {
+    /// A model of zeros for the documents' columns.
+    pub(super) fn new(data: &Packed, classes: usize) -> Self {
+        Assembly {
+            weights: Dense::zeros(data.original_columns(), classes),
+            bias: vec![0.0; classes],
+            reached: vec![Reached::AT_ONCE; classes],
+        }
+    }
+
+    /// Gives classes that no document or every document has their constant score; returns the others, ascending.
+    pub(super) fn settle_constant_classes(&mut self, data: &Packed, labels: &Labels) -> Vec<usize> {
+        let mut counts = vec![0usize; self.bias.len()];
+        for &row in &data.rows {
+            labels.of(row).unwrap_or(&[]).iter().for_each(|&class| counts[class as usize] += 1);
+        }
+        let mut open = Vec::new();
+        for (class, &count) in counts.iter().enumerate() {
+            match count {
+                0 => self.bias[class] = EMPTY_CLASS_BIAS,
+                all if all == data.len() => self.bias[class] = FULL_CLASS_BIAS,
+                _ => open.push(class),
+            }
+        }
+        open
+    }
+
+    /// Takes over the packed weights and the bias of a class.
+    pub(super) fn place(&mut self, data: &Packed, class: usize, packed: &[f32], bias: f32, reached: Reached) {
+        data.for_each_source(|source, column| self.weights.row_mut(source)[class] = packed[column]);
+        self.bias[class] = bias;
+        self.reached[class] = reached;
+    }
+
+    /// Gives class `to` the negated scores of class `from`, both times `factor`.
+    pub(super) fn mirror(&mut self, from: usize, to: usize, factor: f32) {
+        for row in 0..self.weights.rows() {
+            let row = self.weights.row_mut(row);
+            row[from] *= factor;
+            row[to] = -row[from];
+        }
+        self.bias[from] *= factor;
+        self.bias[to] = -self.bias[from];
+        self.reached[to] = self.reached[from];
+    }
+
+    /// The model, unless a weight has overflowed.
+    pub(super) fn finish(self) -> Result<(LinearModel, Vec<Reached>)> {
+        let finite = self.weights.values().iter().chain(&self.bias).all(|value| value.is_finite());
+        if !finite {
+            let reason = "the weights overflowed; scale the documents (for example to length 1) or lower c";
+            return Err(Error::data(reason));
+        }
+        Ok((LinearModel::new(self.weights, self.bias)?, self.reached))
+    }
+}

@@ -1,0 +1,193 @@
+//! The price C of a training error against large weights, given or found by cross-validation.
+//!
+//! `c=auto` fits every value of [`COST_GRID`](crate::classify::COST_GRID) on stratified folds (3, fewer when there are fewer documents) and keeps the
+//! one that does best on the held-out parts: by accuracy when every document has one label, by micro-F1 of the signs
+//! of the scores when it may have several. The smaller C wins a tie, being the smoother model and the faster fit.
+//! The cost is 3 · |grid| fits on two thirds of the documents; callers fit with a looser tolerance than the final one.
+
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::LinearModel;
+use crate::corpus::{Labels, folds, without};
+use crate::matrix::{Dense, Matrix};
+use crate::{Error, Result, Run};
+
+/// The values `c=auto` tries, ascending.
+pub const GRID: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+/// Folds of the cross-validation behind `c=auto`.
+const FOLDS: usize = 3;
+
+/// The price of a training error: a value, or to be found by cross-validation.
+///
+/// It is written as a number or as the word `auto`.
+///
+/// ```
+/// use corpuscle::classify::Cost;
+/// assert_eq!(serde_json::from_str::<Cost>("0.5")?, Cost::Value(0.5));
+/// assert_eq!(serde_json::to_string(&Cost::Auto)?, "\"auto\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cost {
+    /// This value.
+    Value(f64),
+    /// The best of [`COST_GRID`](crate::classify::COST_GRID) by cross-validation.
+    Auto,
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Cost::Value(1.0)
+    }
+}
+
+impl Cost {
+    /// An error naming `stage` when the value is not a positive finite number.
+    pub(super) fn check(self, stage: &'static str) -> Result<()> {
+        match self {
+            Cost::Value(value) if !(value > 0.0 && value.is_finite()) => {
+                Err(Error::parameter(stage, "c", value, "must be a number above 0, or `auto`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value, or the best value of the grid, where `fit(x, labels, weights, c)` fits a part of the documents.
+    pub(super) fn resolve(
+        self,
+        x: &Matrix,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        run: &Run,
+        fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
+    ) -> Result<f64> {
+        let Cost::Value(value) = self else { return choose(x, labels, weights, run, fit) };
+        Ok(value)
+    }
+}
+
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cost::Value(value) => to.serialize_f64(*value),
+            Cost::Auto => to.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Word(String),
+        }
+        match Written::deserialize(from)? {
+            Written::Number(value) => Ok(Cost::Value(value)),
+            Written::Word(word) if word == "auto" => Ok(Cost::Auto),
+            Written::Word(word) => Err(D::Error::invalid_value(Unexpected::Str(&word), &"a number or `auto`")),
+        }
+    }
+}
+
+fn choose(
+    x: &Matrix,
+    labels: &Labels,
+    weights: Option<&[f32]>,
+    run: &Run,
+    fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
+) -> Result<f64> {
+    let rows = labels.labelled_rows();
+    let k = FOLDS.min(rows.len());
+    if k < 2 {
+        run.warn("c=auto needs at least 2 labelled documents to compare values; using c=1");
+        return Ok(1.0);
+    }
+    let mut quality = [0.0f64; GRID.len()];
+    for held_out in folds(labels, k, run.seed())? {
+        let kept = without(&rows, &held_out);
+        let pick = |rows: &[usize]| weights.map(|all| rows.iter().map(|&row| all[row]).collect::<Vec<f32>>());
+        let kept_weights = pick(&kept);
+        if kept_weights.as_ref().is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)) {
+            continue;
+        }
+        let (train, train_labels) = (x.select_rows(&kept), labels.select(&kept));
+        let (test, test_labels) = (x.select_rows(&held_out), labels.select(&held_out));
+        for (sum, &c) in quality.iter_mut().zip(&GRID) {
+            run.check()?;
+            let model = fit(&train, &train_labels, kept_weights.as_deref(), c)?;
+            *sum += agreement(&model.scores(&test, run)?, &test_labels);
+        }
+    }
+    let mut best = 0;
+    for value in 1..GRID.len() {
+        // Folds differ by whole documents, so anything smaller than this is rounding.
+        if quality[value] > quality[best] + 1e-9 {
+            best = value;
+        }
+    }
+    Ok(GRID[best])
+}
+
+/// Accuracy when every document has one label; micro-F1 of the signs of the scores when it may have several.
+fn agreement(scores: &Dense, labels: &Labels) -> f64 {
+    let (mut hits, mut given, mut wanted) = (0usize, 0usize, 0usize);
+    for row in 0..scores.rows() {
+        let truth = labels.of(row).unwrap_or(&[]);
+        wanted += truth.len();
+        if labels.is_multi_label() {
+            for (class, _) in scores.row(row).iter().enumerate().filter(|(_, score)| **score > 0.0) {
+                given += 1;
+                hits += usize::from(truth.binary_search(&(class as u32)).is_ok());
+            }
+        } else {
+            let mut best = 0;
+            for (class, score) in scores.row(row).iter().enumerate() {
+                if *score > scores.row(row)[best] {
+                    best = class;
+                }
+            }
+            given += 1;
+            hits += usize::from(truth.first() == Some(&(best as u32)));
+        }
+    }
+    if given + wanted == 0 { 1.0 } else { 2.0 * hits as f64 / (given + wanted) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Csr;
+
+    fn blobs(n: usize) -> (Matrix, Labels) {
+        let x = Csr::from_rows(2, (0..n).map(|row| vec![(row as u32 % 2, 1.0)]));
+        (x.into(), Labels::from_single((0..n).map(|row| Some(["a", "b"][row % 2]))))
+    }
+
+    #[test]
+    fn the_smaller_value_wins_a_tie_and_the_better_one_otherwise() {
+        let (x, labels) = blobs(12);
+        let run = Run::new(1, 1).unwrap();
+        let constant = |sign: f32| LinearModel::new(Dense::from_rows(&[[sign, -sign], [-sign, sign]]), vec![0.0, 0.0]);
+        let always = |_: &Matrix, _: &Labels, _: Option<&[f32]>, _: f64| constant(1.0);
+        assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, always).unwrap(), GRID[0]);
+        let from_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>, c: f64| constant(if c >= 1.0 { 1.0 } else { -1.0 });
+        assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, from_one).unwrap(), 1.0);
+        assert_eq!(Cost::Value(7.0).resolve(&x, &labels, None, &run, always).unwrap(), 7.0);
+        let one = (x.select_rows(&[0]), labels.select(&[0]));
+        assert_eq!(Cost::Auto.resolve(&one.0, &one.1, None, &run, always).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Cost::Value(bad).check("svm").unwrap_err().to_string().starts_with("svm: c ="));
+        }
+        assert!(Cost::Auto.check("svm").is_ok());
+        assert!(serde_json::from_str::<Cost>("\"automatic\"").is_err());
+        assert_eq!(serde_json::from_str::<Cost>("2").unwrap(), Cost::Value(2.0));
+    }
+}

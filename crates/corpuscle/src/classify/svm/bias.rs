@@ -1,0 +1,57 @@
+//! The bias as a constant feature that does not slow the descent down.
+//!
+//! LIBLINEAR puts a feature of value B beside every document, whose weight v is penalised by ½v²; the bias is b = Bv and
+//! its penalty b²/(2B²). Every document shares that feature, so under coordinate descent each one undoes what the others
+//! did to it: on 20 Newsgroups 28 passes are needed where 5 do without a bias.
+//!
+//! We solve the same problem by proximal steps in b alone. A pass works on b²/(2B²) + (ρ/2)(b − bₖ)², where bₖ is the bias after
+//! the pass before. That sum is, up to a constant, ½κ(b − a)² with κ = 1/B² + ρ and a = ρbₖ/κ: a fixed offset a on every score and
+//! a constant feature of the small value 1/√κ. The fixed point is the minimum of the original problem, where a, v and
+//! α give b = B² Σ αᵢyᵢ. Passes to a gap of 1e-3: 8.
+
+/// Squared value of the constant feature relative to the mean squared length of the documents. Smaller makes passes
+/// more effective but the bias slower to follow.
+const SHARE: f64 = 0.1;
+
+/// How the bias is penalised and which part of it is a feature.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bias {
+    /// B², as asked for; 0 for no bias.
+    whole: f64,
+    /// 1/κ, the squared value of the constant feature that takes part in the descent.
+    feature: f64,
+}
+
+impl Bias {
+    /// For a feature of value `whole` beside documents of these squared lengths.
+    pub(super) fn new(whole: f32, norms: &[f32]) -> Self {
+        let mean = norms.iter().map(|&norm| f64::from(norm)).sum::<f64>() / norms.len().max(1) as f64;
+        let whole = f64::from(whole).powi(2);
+        Bias { whole, feature: if mean > 0.0 { whole.min(SHARE * mean) } else { whole } }
+    }
+
+    /// The squared value of the feature, which is also what it adds to a document's squared length.
+    pub(super) fn feature(self) -> f32 {
+        self.feature as f32
+    }
+
+    /// 1/B²: infinite without a bias.
+    pub(super) fn stiffness(self) -> f64 {
+        self.whole.recip()
+    }
+
+    /// b²/(2B²).
+    pub(super) fn penalty(self, bias: f64) -> f64 {
+        if self.whole > 0.0 { 0.5 * bias * bias / self.whole } else { 0.0 }
+    }
+
+    /// ½B²(Σ αᵢyᵢ)², the bias's part of the dual.
+    pub(super) fn conjugate(self, pull: f64) -> f64 {
+        0.5 * self.whole * pull * pull
+    }
+
+    /// The offset a for the pass after one that ended with this bias.
+    pub(super) fn next_offset(self, bias: f32) -> f32 {
+        if self.whole > 0.0 { (f64::from(bias) * (1.0 - self.feature / self.whole)) as f32 } else { 0.0 }
+    }
+}

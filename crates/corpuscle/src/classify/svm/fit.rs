@@ -1,0 +1,117 @@
+//! From documents and labels to the problems the solvers take, and back to one weight vector per class.
+
+use rayon::prelude::*;
+
+use super::bias::Bias;
+use super::crammer_singer::{self, solve as solve_jointly};
+use super::model::SvmModel;
+use super::one_vs_rest::{self, LANES, Target};
+use super::{Multiclass, SvmParams};
+use crate::classify::LinearModel;
+use crate::classify::assembly::{Assembly, Reached};
+use crate::classify::lanes::{self, with_lanes};
+use crate::classify::packed::Packed;
+use crate::corpus::Labels;
+use crate::matrix::Matrix;
+use crate::{Error, Result, Run};
+
+/// The tolerance while `c=auto` compares values: the winner rarely changes below it, the time does.
+const SEARCH_TOLERANCE: f64 = 1e-2;
+
+impl SvmParams {
+    /// Fits the labelled rows of `x`. `weights` are what each document counts (`None`: 1 each).
+    ///
+    /// Not reaching the tolerance within `max_iter` passes is a warning and a flag in the model, not an error.
+    pub fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run) -> Result<SvmModel> {
+        self.check()?;
+        if labels.is_multi_label() && self.multiclass == Multiclass::CrammerSinger {
+            return Err(Error::data(
+                "svm: multiclass = crammer-singer needs exactly one label per document, but some have none or several; \
+                 use multiclass = one-vs-rest",
+            ));
+        }
+        run.install(|| {
+            let search = SvmParams { tolerance: self.tolerance.max(SEARCH_TOLERANCE), ..*self };
+            let c = self.c.resolve(x, labels, weights, run, |x, labels, weights, c| {
+                search.solve(x, labels, weights, c, run).map(|(linear, _)| linear)
+            })?;
+            let (linear, reached) = self.solve(x, labels, weights, c, run)?;
+            Reached::warn(&reached, "svm", labels.classes(), run);
+            Ok(SvmModel::new(*self, c, reached, linear))
+        })
+    }
+
+    fn solve(
+        &self,
+        x: &Matrix,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        c: f64,
+        run: &Run,
+    ) -> Result<(LinearModel, Vec<Reached>)> {
+        // Class streams are 0, 1, 2 …; the shuffle takes one far from them.
+        let data = Packed::new(x, labels, weights, Some(&mut run.rng(u64::MAX)))?;
+        let norms: Vec<f32> = (0..data.len()).into_par_iter().map(|row| data.norm_squared(row) as f32).collect();
+        let bias = Bias::new(self.bias, &norms);
+        let mut result = Assembly::new(&data, labels.n_classes());
+        let open = result.settle_constant_classes(&data, labels);
+        // Two classes are one problem: the second class's, mirrored for the first.
+        let mirrored = !labels.is_multi_label() && open.len() == 2;
+        let limits = Limits { tolerance: self.tolerance, max_iter: self.max_iter };
+        let class_weights: Vec<f64> = self.class_weight.of(labels).iter().map(|weight| weight * c).collect();
+        if self.multiclass == Multiclass::CrammerSinger && !open.is_empty() {
+            let number = |row: usize| {
+                let class = labels.of(row).and_then(|ids| ids.first()).map_or(0, |&class| class as usize);
+                open.binary_search(&class).map_or((0, 0.0), |at| (at as u32, class_weights[class] as f32))
+            };
+            let numbers: Vec<(u32, f32)> = data.rows.iter().map(|&row| number(row)).collect();
+            let truth: Vec<u32> = numbers.iter().map(|number| number.0).collect();
+            let prices: Vec<f32> =
+                numbers.iter().zip(&data.weights).map(|((_, price), weight)| price * weight).collect();
+            let problem = crammer_singer::Problem { data: &data, norms: &norms, truth: &truth, prices: &prices, bias };
+            let width = lanes::width(open.len());
+            let solution = with_lanes!(width, solve_jointly(problem, open.len(), limits, run.rng(0), run))?;
+            for ((weights, &bias), &class) in solution.weights.iter().zip(&solution.biases).zip(&open) {
+                result.place(&data, class, weights, bias, limits.reached(solution.passes, solution.gap));
+            }
+            return result.finish();
+        }
+        let solved = if mirrored { &open[1..] } else { &open[..] };
+        let target = |&class: &usize| {
+            let rest = if mirrored { class_weights[open[0]] } else { c };
+            let positive = data.rows.iter().map(|&row| labels.has(row, class as u32)).collect();
+            Target { positive, prices: [class_weights[class] as f32, rest as f32] }
+        };
+        let groups: Vec<Vec<one_vs_rest::Solution>> = solved
+            .par_chunks(LANES)
+            .map(|classes| {
+                let targets: Vec<Target> = classes.iter().map(target).collect();
+                let rng = run.rng(classes[0] as u64);
+                match targets.len() {
+                    1 => one_vs_rest::solve::<1>(&data, &norms, bias, &targets, self.loss, limits, rng, run),
+                    _ => one_vs_rest::solve::<LANES>(&data, &norms, bias, &targets, self.loss, limits, rng, run),
+                }
+            })
+            .collect::<Result<_>>()?;
+        for (solution, &class) in groups.iter().flatten().zip(solved) {
+            result.place(&data, class, &solution.weights, solution.bias, limits.reached(solution.passes, solution.gap));
+        }
+        if mirrored {
+            result.mirror(open[1], open[0], 1.0);
+        }
+        result.finish()
+    }
+}
+
+/// When a solver stops.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) tolerance: f64,
+    pub(super) max_iter: usize,
+}
+
+impl Limits {
+    fn reached(self, iterations: usize, gap: f64) -> Reached {
+        Reached { iterations, gap, converged: gap <= self.tolerance }
+    }
+}

@@ -1,0 +1,375 @@
+//! One problem per class, solved four classes at a time by dual coordinate descent.
+//!
+//! For one class with signs yᵢ = ±1 and prices Cᵢ, the dual is
+//! max Σ αᵢ − ½‖w‖² − ½ Σ dᵢαᵢ² with w = Σ αᵢyᵢxᵢ and 0 ≤ αᵢ ≤ uᵢ, where dᵢ = 0, uᵢ = Cᵢ for the hinge and dᵢ = 1/(2Cᵢ), uᵢ = ∞
+//! for its square. Each visit of a document maximises over its αᵢ alone: with G = yᵢw·xᵢ − 1 + dᵢαᵢ,
+//! αᵢ ← clamp(αᵢ − G/(‖xᵢ‖² + dᵢ), 0, uᵢ).
+//!
+//! A document whose α sits at a bound with a gradient that pushes it further out than any gradient of the pass before
+//! is set aside for that class (shrinking) until the gap is measured. The losses met along a pass estimate the primal
+//! objective for free; only when that estimate says the gap is closed is it measured, by one pass over all documents.
+
+use rand::seq::SliceRandom;
+
+use super::Loss;
+use super::bias::Bias;
+use super::fit::Limits;
+use crate::classify::lanes;
+use crate::classify::packed::Packed;
+use crate::{Result, Rng, Run};
+
+/// Classes solved side by side.
+pub(super) const LANES: usize = 4;
+
+/// Documents visited in memory order between two jumps: long enough for the hardware to read ahead, short against
+/// the number of documents, so that a pass is still random.
+const BLOCK: usize = 64;
+
+/// The gap is measured at least every so many passes, should the free estimate never fall low enough.
+const PASSES_BETWEEN_CHECKS: usize = 20;
+
+/// Steps of the search for the best bias, at most.
+const BIAS_STEPS: usize = 25;
+
+/// One class against others.
+pub(super) struct Target {
+    /// For each packed document, whether it is of the class.
+    pub(super) positive: Vec<bool>,
+    /// Price of an error on a document of the class, and on another, times C.
+    pub(super) prices: [f32; 2],
+}
+
+/// What was reached for one class.
+#[derive(Debug, Clone)]
+pub(super) struct Solution {
+    /// Weight of each packed column.
+    pub(super) weights: Vec<f32>,
+    pub(super) bias: f32,
+    pub(super) passes: usize,
+    pub(super) gap: f64,
+}
+
+/// The state of up to [`LANES`] classes. `N` is how many are side by side.
+struct Solver<'a, const N: usize> {
+    data: &'a Packed,
+    norms: &'a [f32],
+    loss: Loss,
+    targets: &'a [Target],
+    /// Bit `l` of a document: it is of the class in lane `l`.
+    signs: Vec<u8>,
+    /// Bit `l` of a document: it is still visited for lane `l`.
+    active: Vec<u8>,
+    alpha: Vec<[f32; N]>,
+    weights: Vec<[f32; N]>,
+    bias: Bias,
+    /// The fixed part of the bias (see [`Bias`]).
+    offset: [f32; N],
+    /// Σ αᵢyᵢ.
+    pull: [f32; N],
+    /// Largest and smallest projected gradient of the pass before.
+    highest: [f32; N],
+    lowest: [f32; N],
+}
+
+/// Solves `targets` (at most `N`) to the limits.
+pub(super) fn solve<const N: usize>(
+    data: &Packed,
+    norms: &[f32],
+    bias: Bias,
+    targets: &[Target],
+    loss: Loss,
+    limits: Limits,
+    mut rng: Rng,
+    run: &Run,
+) -> Result<Vec<Solution>> {
+    let Limits { tolerance, max_iter } = limits;
+    let mut solver = Solver::<N>::new(data, norms, bias, targets, loss);
+    let mut blocks: Vec<usize> = (0..data.len().div_ceil(BLOCK)).collect();
+    let mut gaps = vec![f64::INFINITY; targets.len()];
+    let (mut passes, mut since_check) = (0, 0);
+    let mut biases = [0f32; N];
+    while passes < max_iter {
+        run.check()?;
+        blocks.shuffle(&mut rng);
+        let met = solver.pass(&blocks);
+        passes += 1;
+        since_check += 1;
+        let estimates = solver.gaps(met, solver.biases());
+        let close = (0..targets.len()).all(|lane| estimates[lane] <= 1.5 * tolerance);
+        if close || since_check == PASSES_BETWEEN_CHECKS || passes == max_iter {
+            since_check = 0;
+            let losses;
+            (losses, biases) = solver.losses();
+            gaps.copy_from_slice(&solver.gaps(losses, biases)[..targets.len()]);
+            if gaps.iter().all(|&gap| gap <= tolerance) {
+                break;
+            }
+            solver.unshrink();
+        }
+        solver.offset = solver.biases().map(|score| solver.bias.next_offset(score));
+    }
+    let weights = |lane: usize| solver.weights.iter().map(|weight| weight[lane]).collect();
+    let solution = |(lane, &gap): (usize, &f64)| Solution { weights: weights(lane), bias: biases[lane], passes, gap };
+    Ok(gaps.iter().enumerate().map(solution).collect())
+}
+
+impl<'a, const N: usize> Solver<'a, N> {
+    fn new(data: &'a Packed, norms: &'a [f32], bias: Bias, targets: &'a [Target], loss: Loss) -> Self {
+        debug_assert!(targets.len() <= N && N <= 8);
+        let sign = |document: usize| {
+            targets
+                .iter()
+                .enumerate()
+                .fold(0u8, |bits, (lane, target)| bits | u8::from(target.positive[document]) << lane)
+        };
+        let mut solver = Solver {
+            data,
+            norms,
+            bias,
+            offset: [0.0; N],
+            pull: [0.0; N],
+            loss,
+            targets,
+            signs: (0..data.len()).map(sign).collect(),
+            active: vec![0; data.len()],
+            alpha: vec![[0.0; N]; data.len()],
+            weights: vec![[0.0; N]; data.total_columns()],
+            highest: [0.0; N],
+            lowest: [0.0; N],
+        };
+        solver.unshrink();
+        solver
+    }
+
+    fn unshrink(&mut self) {
+        let all = ((1u16 << self.targets.len()) - 1) as u8;
+        self.active.iter_mut().for_each(|bits| *bits = all);
+        (self.highest, self.lowest) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
+    }
+
+    #[inline(always)]
+    fn scores(&self, document: usize) -> [f32; N] {
+        let (columns, values) = self.data.sparse_row(document);
+        let mut scores = lanes::dot(columns, values, &self.weights);
+        let biases = self.biases();
+        for lane in 0..N {
+            scores[lane] += biases[lane];
+        }
+        if self.data.dense.cols() > 0 {
+            let dense = lanes::dot_dense(self.data.dense.row(document), &self.weights[self.data.sparse_columns()..]);
+            for lane in 0..N {
+                scores[lane] += dense[lane];
+            }
+        }
+        scores
+    }
+
+    #[inline(always)]
+    fn add(&mut self, document: usize, mut scale: [f32; N]) {
+        for lane in 0..N {
+            self.pull[lane] += scale[lane];
+        }
+        let (columns, values) = self.data.sparse_row(document);
+        lanes::add(columns, values, scale, &mut self.weights);
+        if self.data.dense.cols() > 0 {
+            let (positive, negative) = self.data.dense.row(document).split_at(self.data.negative_start);
+            let to = &mut self.weights[self.data.sparse_columns()..];
+            lanes::add_dense(positive, scale, to);
+            scale.iter_mut().for_each(|scale| *scale = -*scale);
+            lanes::add_dense(negative, scale, &mut to[positive.len()..]);
+        }
+    }
+
+    /// One visit of every active document. Returns the losses met on the way.
+    fn pass(&mut self, blocks: &[usize]) -> [f64; N] {
+        let mut met = [0f64; N];
+        let (mut highest, mut lowest) = ([f32::NEG_INFINITY; N], [f32::INFINITY; N]);
+        let prices = self.prices();
+        let squared = self.loss == Loss::SquaredHinge;
+        for &block in blocks {
+            for document in block * BLOCK..((block + 1) * BLOCK).min(self.data.len()) {
+                let active = self.active[document];
+                if active == 0 {
+                    continue;
+                }
+                let scores = self.scores(document);
+                let (norm, count) = (self.norms[document] + self.bias.feature(), self.data.weights[document]);
+                let (signs, before) = (self.signs[document], self.alpha[document]);
+                let mut after = before;
+                let mut scale = [0f32; N];
+                let mut set_aside = 0u8;
+                for lane in 0..N {
+                    let on = active >> lane & 1 == 1;
+                    let positive = signs >> lane & 1 == 1;
+                    let sign = if positive { 1.0f32 } else { -1.0 };
+                    let price = count * prices[lane][usize::from(!positive)];
+                    let (ridge, upper) = if squared { (0.5 / price, f32::INFINITY) } else { (0.0, price) };
+                    let slack = (1.0 - sign * scores[lane]).max(0.0);
+                    let loss = price * if squared { slack * slack } else { slack };
+                    met[lane] += if on { f64::from(loss) } else { 0.0 };
+                    let gradient = sign * scores[lane] - 1.0 + ridge * before[lane];
+                    let (at_zero, at_upper) = (before[lane] <= 0.0, before[lane] >= upper);
+                    let shrink =
+                        (at_zero && gradient > self.highest[lane]) || (at_upper && gradient < self.lowest[lane]);
+                    set_aside |= u8::from(shrink) << lane;
+                    let projected =
+                        if at_zero && gradient > 0.0 || at_upper && gradient < 0.0 { 0.0 } else { gradient };
+                    if on {
+                        highest[lane] = highest[lane].max(projected);
+                        lowest[lane] = lowest[lane].min(projected);
+                    }
+                    // A document of length 0 has no curvature under the hinge: it goes straight to its bound.
+                    let curvature = (norm + ridge).max(1e-12);
+                    let moved = (before[lane] - gradient / curvature).max(0.0).min(upper);
+                    after[lane] = if on { moved } else { before[lane] };
+                    scale[lane] = (after[lane] - before[lane]) * sign;
+                }
+                self.active[document] = active & !set_aside;
+                if after != before {
+                    self.alpha[document] = after;
+                    self.add(document, scale);
+                }
+            }
+        }
+        for lane in 0..N {
+            // A bound that would set nothing aside is replaced by one that cannot set everything aside.
+            self.highest[lane] = if highest[lane] > 0.0 { highest[lane] } else { f32::INFINITY };
+            self.lowest[lane] = if lowest[lane] < 0.0 { lowest[lane] } else { f32::NEG_INFINITY };
+        }
+        met
+    }
+
+    /// What each class adds to every score.
+    #[inline(always)]
+    fn biases(&self) -> [f32; N] {
+        let feature = self.bias.feature();
+        std::array::from_fn(|lane| self.offset[lane] + feature * self.pull[lane])
+    }
+
+    fn prices(&self) -> [[f32; 2]; N] {
+        std::array::from_fn(|lane| self.targets.get(lane).map_or([1.0; 2], |target| target.prices))
+    }
+
+    /// The losses of all documents under the weights as they stand with each bias moved to where it serves P best; and
+    /// those biases.
+    ///
+    /// Every document pulls at the bias, so it still swings with the last documents of a pass when all other weights
+    /// have settled.
+    fn losses(&self) -> ([f64; N], [f32; N]) {
+        let mut margins: [Vec<Margin>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
+        let (prices, mut biases) = (self.prices(), self.biases());
+        for document in 0..self.data.len() {
+            let scores = self.scores(document);
+            let (signs, count) = (self.signs[document], self.data.weights[document]);
+            for lane in 0..self.targets.len() {
+                let positive = signs >> lane & 1 == 1;
+                let sign = if positive { 1.0f32 } else { -1.0 };
+                let price = count * prices[lane][usize::from(!positive)];
+                margins[lane].push(Margin { slack: 1.0 - sign * scores[lane], sign, price });
+            }
+        }
+        let mut losses = [0f64; N];
+        for lane in 0..self.targets.len() {
+            (losses[lane], biases[lane]) = best_bias(&margins[lane], biases[lane], self.bias, self.loss);
+        }
+        (losses, biases)
+    }
+
+    /// (P − D)/P for each lane, given the losses and the biases in P.
+    fn gaps(&self, losses: [f64; N], biases: [f32; N]) -> [f64; N] {
+        let squares = self.squared_lengths();
+        let (mut linear, mut pull) = ([0f64; N], [0f64; N]);
+        let prices = self.prices();
+        for ((alpha, &signs), &count) in self.alpha.iter().zip(&self.signs).zip(&self.data.weights) {
+            for lane in 0..N {
+                let value = f64::from(alpha[lane]);
+                let positive = signs >> lane & 1 == 1;
+                let price = count * prices[lane][usize::from(!positive)];
+                pull[lane] += if positive { value } else { -value };
+                let ridge = if self.loss == Loss::SquaredHinge { 0.25 / f64::from(price) } else { 0.0 };
+                linear[lane] += value - ridge * value * value;
+            }
+        }
+        std::array::from_fn(|lane| {
+            let primal = 0.5 * squares[lane] + self.bias.penalty(f64::from(biases[lane])) + losses[lane];
+            let dual = linear[lane] - 0.5 * squares[lane] - self.bias.conjugate(pull[lane]);
+            if primal > 0.0 { ((primal - dual) / primal).max(0.0) } else { 0.0 }
+        })
+    }
+
+    /// ‖w‖² without the bias.
+    fn squared_lengths(&self) -> [f64; N] {
+        let mut sums = [0f64; N];
+        let (plain, negative) = self.weights.split_at(self.data.first_negative());
+        for weight in plain {
+            for lane in 0..N {
+                sums[lane] += f64::from(weight[lane]) * f64::from(weight[lane]);
+            }
+        }
+        for weight in negative {
+            for lane in 0..N {
+                sums[lane] -= f64::from(weight[lane]) * f64::from(weight[lane]);
+            }
+        }
+        sums
+    }
+}
+
+/// One document as the bias of one class sees it.
+struct Margin {
+    slack: f32,
+    sign: f32,
+    price: f32,
+}
+
+/// The losses and the bias after moving the bias from where the margins were taken to where it minimises the
+/// objective, all other weights fixed: Newton's method kept inside a shrinking bracket.
+fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss) -> (f64, f32) {
+    let squared = loss == Loss::SquaredHinge;
+    // The losses at a shift of the scores, their slope and their curvature.
+    let at = |shift: f32| {
+        let (mut sum, mut slope, mut curvature) = (0f64, 0f64, 0f64);
+        for Margin { slack, sign, price } in margins {
+            let slack = slack - sign * shift;
+            if slack > 0.0 {
+                let (slack, price) = (f64::from(slack), f64::from(*price));
+                sum += price * if squared { slack * slack } else { slack };
+                slope -= f64::from(*sign) * price * if squared { 2.0 * slack } else { 1.0 };
+                curvature += if squared { 2.0 * price } else { 0.0 };
+            }
+        }
+        (sum, slope, curvature)
+    };
+    let stiffness = bias.stiffness();
+    if stiffness == f64::INFINITY {
+        return (at(0.0).0, from);
+    }
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut shift = 0f64;
+    let (mut best, mut best_losses, mut best_shift) = (f64::INFINITY, 0.0, 0.0);
+    for _ in 0..BIAS_STEPS {
+        let (losses, slope, curvature) = at(shift as f32);
+        let whole = f64::from(from) + shift;
+        if losses + bias.penalty(whole) < best {
+            (best, best_losses, best_shift) = (losses + bias.penalty(whole), losses, shift);
+        }
+        let (slope, curvature) = (slope + stiffness * whole, curvature + stiffness);
+        if slope > 0.0 {
+            high = shift
+        } else {
+            low = shift
+        }
+        let newton = shift - slope / curvature;
+        let next = match (low.is_finite(), high.is_finite()) {
+            _ if newton > low && newton < high && (newton - shift).abs() < 0.5 => newton,
+            (true, true) => 0.5 * (low + high),
+            // No bracket yet, and the hinge has little curvature to go by: margins are about 1.
+            _ => shift - slope.signum() * 0.5,
+        };
+        if (next - shift).abs() < 1e-6 {
+            break;
+        }
+        shift = next;
+    }
+    (best_losses, from + best_shift as f32)
+}

@@ -1,0 +1,177 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::classify::fixture::{Fixture, distance, projected, written_out};
+use crate::classify::{ClassWeight, Cost};
+use crate::corpus::Labels;
+use crate::matrix::{Csr, Matrix};
+use crate::store::tests::round_trip;
+use crate::{Error, Run};
+
+fn run() -> Run {
+    Run::new(1, 2).unwrap()
+}
+
+fn tight() -> SvmParams {
+    SvmParams { tolerance: 1e-6, max_iter: 5000, ..Default::default() }
+}
+
+#[test]
+fn decision_values_are_those_of_scikit_learn() {
+    let fixture = Fixture::read();
+    for case in &fixture.svm {
+        let balanced = SvmParams { class_weight: ClassWeight::Balanced, ..tight() };
+        let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..tight() };
+        let params = match case.name.as_str() {
+            "squared-hinge" | "weights" | "two-classes" | "several-labels" => tight(),
+            "hinge" | "hinge-weights" => SvmParams { loss: Loss::Hinge, ..tight() },
+            "c=0.1" => SvmParams { c: Cost::Value(0.1), ..tight() },
+            "c=10" => SvmParams { c: Cost::Value(10.0), ..tight() },
+            "balanced" | "two-classes-balanced" => balanced,
+            "no-bias" => SvmParams { bias: 0.0, ..tight() },
+            "bias=3" => SvmParams { bias: 3.0, ..tight() },
+            "crammer-singer" => joint,
+            "crammer-singer-balanced" => SvmParams { class_weight: ClassWeight::Balanced, ..joint },
+            other => panic!("no parameters for case {other}"),
+        };
+        let weights = case.name.ends_with("weights").then_some(&fixture.weights[..]);
+        let model = params.fit(&fixture.x(), &fixture.labels(&case.name), weights, &run()).unwrap();
+        let far = distance(&model.scores(&fixture.x(), &run()).unwrap(), &case.scores);
+        assert!(model.converged(), "{}: {:?}", case.name, model.reached());
+        assert!(far < 3e-3, "{}: scores differ by {far}", case.name);
+    }
+}
+
+#[test]
+fn a_projected_matrix_gives_the_scores_of_the_written_out_one() {
+    let (kept, whole, labels) = projected(80, 15, 3, 5);
+    let settings = [
+        tight(),
+        SvmParams { loss: Loss::Hinge, ..tight() },
+        SvmParams { multiclass: Multiclass::CrammerSinger, ..tight() },
+    ];
+    for params in settings {
+        let scores = |x: &Matrix| params.fit(x, &labels, None, &run()).unwrap().scores(x, &run()).unwrap();
+        let far = distance(&scores(&kept), &written_out(&scores(&whole)));
+        assert!(far < 1e-3 * 3.0, "{params:?}: {far}");
+    }
+}
+
+#[test]
+fn the_same_bits_at_any_thread_count() {
+    let (x, _, labels) = projected(200, 20, 9, 3);
+    for multiclass in [Multiclass::OneVsRest, Multiclass::CrammerSinger] {
+        let params = SvmParams { multiclass, ..Default::default() };
+        let fit = |threads| params.fit(&x, &labels, None, &Run::new(9, threads).unwrap()).unwrap();
+        let first = fit(1);
+        assert_eq!(first, fit(2));
+        assert_eq!(first, fit(8));
+    }
+}
+
+#[test]
+fn classes_without_documents_or_with_all_of_them_have_constant_scores() {
+    let x = Matrix::from(Csr::from_rows(2, [vec![(0, 1.0)], vec![(1, 1.0)], vec![]]));
+    let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+    for multiclass in [Multiclass::OneVsRest, Multiclass::CrammerSinger] {
+        let params = SvmParams { multiclass, ..Default::default() };
+        let scores = |ids: &[u32]| {
+            let labels = Labels::from_ids(names.clone(), ids).unwrap();
+            params.fit(&x, &labels, None, &run()).unwrap().scores(&x, &run()).unwrap()
+        };
+        let two = scores(&[0, 2, 2]);
+        assert!(two.row(0)[0] > two.row(0)[2] && two.row(1)[2] > two.row(1)[0], "{two:?}");
+        assert!((0..3).all(|row| two.row(row)[1] == -1e3));
+        let one = scores(&[1, 1, 1]);
+        assert!((0..3).all(|row| one.row(row) == [-1e3, 1.0, -1e3]));
+        let three = scores(&[0, 1, 2]);
+        assert!((0..3).all(|row| three.row(row).iter().all(|&s| s <= three.row(row)[row])), "{three:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_says_what_to_do() {
+    let fixture = Fixture::read();
+    let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..Default::default() };
+    let error = joint.fit(&fixture.x(), &fixture.labels("several-labels"), None, &run()).unwrap_err();
+    assert!(error.to_string().contains("use multiclass = one-vs-rest"));
+    let nobody = Labels::from_single(vec![None::<&str>; 60]);
+    assert!(SvmParams::default().fit(&fixture.x(), &nobody, None, &run()).is_err());
+    let stopped = run();
+    stopped.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
+    let result = SvmParams::default().fit(&fixture.x(), &fixture.labels(""), None, &stopped);
+    assert!(matches!(result, Err(Error::Cancelled)));
+}
+
+#[test]
+fn stopping_short_is_a_flag_and_not_an_error() {
+    let fixture = Fixture::read();
+    let params = SvmParams { tolerance: 1e-6, max_iter: 1, c: Cost::Value(100.0), ..Default::default() };
+    let model = params.fit(&fixture.x(), &fixture.labels(""), None, &run()).unwrap();
+    assert!(!model.converged());
+    assert!(model.reached().iter().all(|reached| reached.iterations == 1 && reached.gap > 1e-6));
+}
+
+#[test]
+fn auto_reports_the_value_it_chose_and_a_model_survives_the_store() {
+    let fixture = Fixture::read();
+    for case in ["", "several-labels"] {
+        let params = SvmParams { c: Cost::Auto, ..Default::default() };
+        let model = params.fit(&fixture.x(), &fixture.labels(case), None, &run()).unwrap();
+        assert!(crate::classify::COST_GRID.contains(&model.c()));
+        let given = SvmParams { c: Cost::Value(model.c()), ..Default::default() };
+        let again = given.fit(&fixture.x(), &fixture.labels(case), None, &run()).unwrap();
+        assert_eq!(again.linear(), model.linear());
+        let back = round_trip(|out| model.save(out).unwrap(), SvmModel::load).unwrap();
+        assert_eq!(back, model);
+    }
+}
+
+#[test]
+fn documents_without_words_are_no_trouble() {
+    let x = Matrix::from(Csr::empty(4, 3));
+    let labels = Labels::from_single(["a", "b", "a", "c"].map(Some));
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for bias in [0.0, 1.0] {
+            for multiclass in [Multiclass::OneVsRest, Multiclass::CrammerSinger] {
+                let params = SvmParams { loss, bias, multiclass, ..Default::default() };
+                let model = params.fit(&x, &labels, None, &run()).unwrap();
+                assert!(model.converged(), "{params:?} {:?}", model.reached());
+            }
+        }
+    }
+}
+
+proptest! {
+    /// The gap a fit reports bounds how far its objective is above that of any other fit.
+    #[test]
+    fn the_reported_gap_bounds_the_distance_from_the_minimum(seed in 0u64..1000, c in 0.05f64..20.0, squared: bool) {
+        let (x, _, labels) = projected(40, 8, 4, seed);
+        let loss = if squared { Loss::SquaredHinge } else { Loss::Hinge };
+        let objective = |tolerance: f64| {
+            let params = SvmParams { c: Cost::Value(c), loss, tolerance, max_iter: 3000, ..Default::default() };
+            let model = params.fit(&x, &labels, None, &run()).unwrap();
+            let scores = model.scores(&x, &run()).unwrap();
+            let one = |class: usize| {
+                let weights = model.linear().weights();
+                let length = |column: usize| {
+                    let square = f64::from(weights.row(column)[class]).powi(2);
+                    if column < x.cols() - x.negative() { square } else { -square }
+                };
+                let bias = f64::from(model.linear().bias()[class]);
+                let mut sum = 0.5 * (0..x.cols()).map(length).sum::<f64>() + 0.5 * bias * bias;
+                for row in 0..x.rows() {
+                    let sign = if labels.has(row, class as u32) { 1.0 } else { -1.0 };
+                    let slack = (1.0 - sign * f64::from(scores.row(row)[class])).max(0.0);
+                    sum += c * if squared { slack * slack } else { slack };
+                }
+                (sum, model.reached()[class].gap)
+            };
+            (0..4).map(one).collect::<Vec<_>>()
+        };
+        for ((rough, gap), (fine, fine_gap)) in objective(1e-1).into_iter().zip(objective(1e-5)) {
+            prop_assert!(rough <= fine / (1.0 - gap) * (1.0 + 1e-4) + 1e-6, "{rough} {gap} {fine}");
+            prop_assert!(fine * (1.0 - fine_gap) <= rough * (1.0 + 1e-5) + 1e-6, "{rough} {fine} {fine_gap}");
+        }
+    }
+}
