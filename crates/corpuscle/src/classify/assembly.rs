@@ -43,6 +43,21 @@ impl Reached {
     }
 }
 
+/// When a solver stops.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// At this relative gap …
+    pub(super) tolerance: f64,
+    /// … or after so many steps.
+    pub(super) max_iter: usize,
+}
+
+impl Limits {
+    pub(super) fn reached(self, iterations: usize, gap: f64) -> Reached {
+        Reached { iterations, gap, converged: gap <= self.tolerance }
+    }
+}
+
 /// A linear model under construction.
 pub(super) struct Assembly {
     weights: Dense,
@@ -77,9 +92,19 @@ impl Assembly {
         open
     }
 
-    /// Takes over the packed weights and the bias of a class.
-    pub(super) fn place(&mut self, data: &Packed, class: usize, packed: &[f32], bias: f32, reached: Reached) {
-        data.for_each_source(|source, column| self.weights.row_mut(source)[class] = packed[column]);
+    /// Takes over the packed weights of classes: `weight(column, i)` is that of `classes[i]`. Column by column, because the
+    /// classes of a column lie side by side in the model.
+    pub(super) fn place(&mut self, data: &Packed, classes: &[usize], weight: impl Fn(usize, usize) -> f32) {
+        data.for_each_source(|source, column| {
+            let row = self.weights.row_mut(source);
+            for (number, &class) in classes.iter().enumerate() {
+                row[class] = weight(column, number);
+            }
+        });
+    }
+
+    /// Sets the bias of a class and how far its solver came.
+    pub(super) fn settle(&mut self, class: usize, bias: f32, reached: Reached) {
         self.bias[class] = bias;
         self.reached[class] = reached;
     }

@@ -86,7 +86,7 @@ pub(super) fn projected(n: usize, d: usize, classes: u32, seed: u64) -> (Matrix,
         let x: Vec<f32> = (0..d)
             .map(|column| {
                 let signal = if column as u32 == class { 1.0 } else { 0.0 };
-                if rng.next_u32() % 3 == 0 { signal + uniform(&mut rng) } else { signal }
+                if rng.next_u32().is_multiple_of(3) { signal + uniform(&mut rng) } else { signal }
             })
             .collect();
         let extra = [uniform(&mut rng), uniform(&mut rng) + class as f32 * 0.2];

@@ -117,7 +117,7 @@ mod tests {
     fn the_width_holds_every_class() {
         for classes in 1..200 {
             let width = width(classes);
-            assert!(width <= MAX_LANES && width % 4 == 0);
+            assert!(width <= MAX_LANES && width.is_multiple_of(4));
             assert!(classes.div_ceil(width) * width >= classes);
         }
         assert_eq!((width(20), width(33), width(90)), (20, 20, 32));

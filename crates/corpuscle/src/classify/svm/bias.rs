@@ -9,9 +9,20 @@
 //! a constant feature of the small value 1/√κ. The fixed point is the minimum of the original problem, where a, v and
 //! α give b = B² Σ αᵢyᵢ. Passes to a gap of 1e-3: 8.
 
+use crate::classify::packed::Packed;
+
 /// Squared value of the constant feature relative to the mean squared length of the documents. Smaller makes passes
 /// more effective but the bias slower to follow.
 const SHARE: f64 = 0.1;
+
+/// What both solvers run over.
+#[derive(Clone, Copy)]
+pub(super) struct Documents<'a> {
+    pub(super) data: &'a Packed,
+    /// Squared length of each document, without the bias.
+    pub(super) norms: &'a [f32],
+    pub(super) bias: Bias,
+}
 
 /// How the bias is penalised and which part of it is a feature.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,8 @@
 
 use rand::seq::SliceRandom;
 
-use super::bias::Bias;
-use super::fit::Limits;
+use super::bias::{Bias, Documents};
+use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
 use crate::{Result, Rng, Run};
@@ -21,8 +21,9 @@ const PASSES_BETWEEN_CHECKS: usize = 20;
 
 /// What was reached.
 pub(super) struct Solution {
-    /// For each class, the weight of each packed column.
-    pub(super) weights: Vec<Vec<f32>>,
+    /// For each tile of `lanes` classes, the weights by packed column, classes side by side.
+    pub(super) tiles: Vec<Vec<f32>>,
+    pub(super) lanes: usize,
     pub(super) biases: Vec<f32>,
     pub(super) passes: usize,
     pub(super) gap: f64,
@@ -30,14 +31,11 @@ pub(super) struct Solution {
 
 /// What is to be solved.
 pub(super) struct Problem<'a> {
-    pub(super) data: &'a Packed,
-    /// Squared length of each document.
-    pub(super) norms: &'a [f32],
+    pub(super) documents: Documents<'a>,
     /// The class of each document, numbered without gaps.
     pub(super) truth: &'a [u32],
     /// The price of an error on each document.
     pub(super) prices: &'a [f32],
-    pub(super) bias: Bias,
 }
 
 /// Weights and α in tiles of `N` classes side by side; the last tile may have lanes without a class, which stay 0.
@@ -68,7 +66,7 @@ pub(super) fn solve<const N: usize>(
     run: &Run,
 ) -> Result<Solution> {
     let Limits { tolerance, max_iter } = limits;
-    let Problem { data, norms, truth, prices, bias } = problem;
+    let Problem { documents: Documents { data, norms, bias }, truth, prices } = problem;
     let tiles = classes.div_ceil(N);
     let mut solver = Solver::<N> {
         data,
@@ -106,8 +104,9 @@ pub(super) fn solve<const N: usize>(
             solver.offset = solver.biases().into_iter().map(|score| bias.next_offset(score)).collect();
         }
     }
-    let column = |class: usize| solver.tiles[class / N].iter().map(|weight| weight[class % N]).collect();
-    Ok(Solution { weights: (0..classes).map(column).collect(), biases: solver.biases(), passes, gap })
+    let biases = solver.biases();
+    let tiles = solver.tiles.into_iter().map(Vec::into_flattened).collect();
+    Ok(Solution { tiles, lanes: N, biases, passes, gap })
 }
 
 impl<const N: usize> Solver<'_, N> {
@@ -284,9 +283,10 @@ fn threshold(b: &[f32], truth: usize, mass: f32) -> f32 {
             }
         }
         let next = sum / count;
-        if !(next > beta) {
+        if next > beta {
+            beta = next;
+        } else {
             return if beta.is_finite() { beta } else { next };
         }
-        beta = next;
     }
 }

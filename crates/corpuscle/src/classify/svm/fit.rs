@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::bias::Bias;
+use super::bias::{Bias, Documents};
 use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
 use super::one_vs_rest::{self, LANES, Target};
 use super::{Multiclass, SvmParams};
 use crate::classify::LinearModel;
-use crate::classify::assembly::{Assembly, Reached};
+use crate::classify::assembly::{Assembly, Limits, Reached};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
 use crate::corpus::Labels;
@@ -52,7 +52,7 @@ impl SvmParams {
         // Class streams are 0, 1, 2 …; the shuffle takes one far from them.
         let data = Packed::new(x, labels, weights, Some(&mut run.rng(u64::MAX)))?;
         let norms: Vec<f32> = (0..data.len()).into_par_iter().map(|row| data.norm_squared(row) as f32).collect();
-        let bias = Bias::new(self.bias, &norms);
+        let documents = Documents { data: &data, norms: &norms, bias: Bias::new(self.bias, &norms) };
         let mut result = Assembly::new(&data, labels.n_classes());
         let open = result.settle_constant_classes(&data, labels);
         // Two classes are one problem: the second class's, mirrored for the first.
@@ -68,11 +68,14 @@ impl SvmParams {
             let truth: Vec<u32> = numbers.iter().map(|number| number.0).collect();
             let prices: Vec<f32> =
                 numbers.iter().zip(&data.weights).map(|((_, price), weight)| price * weight).collect();
-            let problem = crammer_singer::Problem { data: &data, norms: &norms, truth: &truth, prices: &prices, bias };
+            let problem = crammer_singer::Problem { documents, truth: &truth, prices: &prices };
             let width = lanes::width(open.len());
             let solution = with_lanes!(width, solve_jointly(problem, open.len(), limits, run.rng(0), run))?;
-            for ((weights, &bias), &class) in solution.weights.iter().zip(&solution.biases).zip(&open) {
-                result.place(&data, class, weights, bias, limits.reached(solution.passes, solution.gap));
+            let lanes = solution.lanes;
+            result
+                .place(&data, &open, |column, number| solution.tiles[number / lanes][column * lanes + number % lanes]);
+            for (&class, &bias) in open.iter().zip(&solution.biases) {
+                result.settle(class, bias, limits.reached(solution.passes, solution.gap));
             }
             return result.finish();
         }
@@ -82,36 +85,28 @@ impl SvmParams {
             let positive = data.rows.iter().map(|&row| labels.has(row, class as u32)).collect();
             Target { positive, prices: [class_weights[class] as f32, rest as f32] }
         };
-        let groups: Vec<Vec<one_vs_rest::Solution>> = solved
+        let groups: Vec<one_vs_rest::Solution> = solved
             .par_chunks(LANES)
             .map(|classes| {
                 let targets: Vec<Target> = classes.iter().map(target).collect();
                 let rng = run.rng(classes[0] as u64);
                 match targets.len() {
-                    1 => one_vs_rest::solve::<1>(&data, &norms, bias, &targets, self.loss, limits, rng, run),
-                    _ => one_vs_rest::solve::<LANES>(&data, &norms, bias, &targets, self.loss, limits, rng, run),
+                    1 => one_vs_rest::solve::<1>(documents, &targets, self.loss, limits, rng, run),
+                    _ => one_vs_rest::solve::<LANES>(documents, &targets, self.loss, limits, rng, run),
                 }
             })
             .collect::<Result<_>>()?;
-        for (solution, &class) in groups.iter().flatten().zip(solved) {
-            result.place(&data, class, &solution.weights, solution.bias, limits.reached(solution.passes, solution.gap));
+        result.place(&data, solved, |column, number| {
+            let group = &groups[number / LANES];
+            group.weights[column * group.lanes + number % LANES]
+        });
+        for (number, &class) in solved.iter().enumerate() {
+            let (group, lane) = (&groups[number / LANES], number % LANES);
+            result.settle(class, group.biases[lane], limits.reached(group.passes, group.gaps[lane]));
         }
         if mirrored {
             result.mirror(open[1], open[0], 1.0);
         }
         result.finish()
-    }
-}
-
-/// When a solver stops.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) tolerance: f64,
-    pub(super) max_iter: usize,
-}
-
-impl Limits {
-    fn reached(self, iterations: usize, gap: f64) -> Reached {
-        Reached { iterations, gap, converged: gap <= self.tolerance }
     }
 }

@@ -12,8 +12,8 @@
 use rand::seq::SliceRandom;
 
 use super::Loss;
-use super::bias::Bias;
-use super::fit::Limits;
+use super::bias::{Bias, Documents};
+use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
 use crate::{Result, Rng, Run};
@@ -39,14 +39,14 @@ pub(super) struct Target {
     pub(super) prices: [f32; 2],
 }
 
-/// What was reached for one class.
-#[derive(Debug, Clone)]
+/// What was reached for a group of classes.
 pub(super) struct Solution {
-    /// Weight of each packed column.
+    /// Weights by packed column, `lanes` side by side.
     pub(super) weights: Vec<f32>,
-    pub(super) bias: f32,
+    pub(super) lanes: usize,
+    pub(super) biases: Vec<f32>,
+    pub(super) gaps: Vec<f64>,
     pub(super) passes: usize,
-    pub(super) gap: f64,
 }
 
 /// The state of up to [`LANES`] classes. `N` is how many are side by side.
@@ -73,17 +73,16 @@ struct Solver<'a, const N: usize> {
 
 /// Solves `targets` (at most `N`) to the limits.
 pub(super) fn solve<const N: usize>(
-    data: &Packed,
-    norms: &[f32],
-    bias: Bias,
+    documents: Documents<'_>,
     targets: &[Target],
     loss: Loss,
     limits: Limits,
     mut rng: Rng,
     run: &Run,
-) -> Result<Vec<Solution>> {
+) -> Result<Solution> {
     let Limits { tolerance, max_iter } = limits;
-    let mut solver = Solver::<N>::new(data, norms, bias, targets, loss);
+    let mut solver = Solver::<N>::new(documents, targets, loss);
+    let data = documents.data;
     let mut blocks: Vec<usize> = (0..data.len().div_ceil(BLOCK)).collect();
     let mut gaps = vec![f64::INFINITY; targets.len()];
     let (mut passes, mut since_check) = (0, 0);
@@ -108,13 +107,12 @@ pub(super) fn solve<const N: usize>(
         }
         solver.offset = solver.biases().map(|score| solver.bias.next_offset(score));
     }
-    let weights = |lane: usize| solver.weights.iter().map(|weight| weight[lane]).collect();
-    let solution = |(lane, &gap): (usize, &f64)| Solution { weights: weights(lane), bias: biases[lane], passes, gap };
-    Ok(gaps.iter().enumerate().map(solution).collect())
+    let weights = solver.weights.into_flattened();
+    Ok(Solution { weights, lanes: N, biases: biases.to_vec(), gaps, passes })
 }
 
 impl<'a, const N: usize> Solver<'a, N> {
-    fn new(data: &'a Packed, norms: &'a [f32], bias: Bias, targets: &'a [Target], loss: Loss) -> Self {
+    fn new(Documents { data, norms, bias }: Documents<'a>, targets: &'a [Target], loss: Loss) -> Self {
         debug_assert!(targets.len() <= N && N <= 8);
         let sign = |document: usize| {
             targets
@@ -166,8 +164,8 @@ impl<'a, const N: usize> Solver<'a, N> {
 
     #[inline(always)]
     fn add(&mut self, document: usize, mut scale: [f32; N]) {
-        for lane in 0..N {
-            self.pull[lane] += scale[lane];
+        for (pull, scale) in self.pull.iter_mut().zip(scale) {
+            *pull += scale;
         }
         let (columns, values) = self.data.sparse_row(document);
         lanes::add(columns, values, scale, &mut self.weights);

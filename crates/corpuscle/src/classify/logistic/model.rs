@@ -1,0 +1,100 @@
+//! A fitted logistic regression.
+
+use serde::{Deserialize, Serialize};
+
+use super::link::{sigmoid, softmax_rows};
+use super::{LogisticMulticlass, LogisticParams};
+use crate::classify::{LinearModel, Reached};
+use crate::matrix::{Dense, Matrix};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run};
+
+/// A fitted logistic regression.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogisticModel {
+    state: State,
+    linear: LinearModel,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) params: LogisticParams,
+    pub(super) c: f64,
+    pub(super) multi_label: bool,
+    pub(super) reached: Vec<Reached>,
+}
+
+impl LogisticModel {
+    pub(super) fn new(state: State, linear: LinearModel) -> Self {
+        LogisticModel { state, linear }
+    }
+
+    /// The parameters it was fitted with.
+    pub fn params(&self) -> &LogisticParams {
+        &self.state.params
+    }
+
+    /// The price of an error that was used: the one given, or the one found.
+    pub fn c(&self) -> f64 {
+        self.state.c
+    }
+
+    /// How far the solver came for each class.
+    pub fn reached(&self) -> &[Reached] {
+        &self.state.reached
+    }
+
+    /// Whether every class met the tolerance.
+    pub fn converged(&self) -> bool {
+        self.state.reached.iter().all(|reached| reached.converged)
+    }
+
+    /// Weights and biases.
+    pub fn linear(&self) -> &LinearModel {
+        &self.linear
+    }
+
+    /// The score of every document for every class: a logarithm of odds.
+    pub fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
+        self.linear.scores(x, run)
+    }
+
+    /// The probability of every class, from scores. They add up to 1 over the classes of a document unless documents
+    /// may have several labels, where each stands for itself.
+    #[must_use]
+    pub fn probabilities(&self, scores: &Dense) -> Dense {
+        let mut probabilities = scores.clone();
+        if self.state.params.multiclass == LogisticMulticlass::Multinomial && !self.state.multi_label {
+            softmax_rows(&mut probabilities);
+            return probabilities;
+        }
+        probabilities.values_mut().iter_mut().for_each(|value| *value = sigmoid(*value));
+        if !self.state.multi_label {
+            for row in 0..probabilities.rows() {
+                let row = probabilities.row_mut(row);
+                let sum: f32 = row.iter().sum();
+                let share = 1.0 / row.len() as f32;
+                row.iter_mut().for_each(|value| *value = if sum > 0.0 { *value / sum } else { share });
+            }
+        }
+        probabilities
+    }
+
+    /// Puts the model into a store.
+    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_json("logistic", &self.state)?;
+        out.scope("linear", |out| self.linear.save(out));
+        Ok(())
+    }
+
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let state: State = store.json("logistic")?;
+        state.params.check().map_err(|e| Error::model(e.to_string()))?;
+        let linear = LinearModel::load(&store.scope("linear"))?;
+        if state.reached.len() != linear.n_classes() || !(state.c > 0.0 && state.c.is_finite()) {
+            return Err(Error::model("logistic: classes, weights and c do not fit together"));
+        }
+        Ok(LogisticModel { state, linear })
+    }
+}
