@@ -126,29 +126,6 @@ impl Packed {
     pub(super) fn original_columns(&self) -> usize {
         self.original_sparse + self.dense.cols()
     }
-
-    /// The sparse part by columns: for each packed column the documents it occurs in and the values there.
-    pub(super) fn transpose_sparse(&self) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
-        let mut offsets = vec![0usize; self.sparse_columns() + 1];
-        for &column in &self.columns {
-            offsets[column as usize + 1] += 1;
-        }
-        for column in 1..offsets.len() {
-            offsets[column] += offsets[column - 1];
-        }
-        let mut next = offsets.clone();
-        let (mut documents, mut values) = (vec![0u32; self.columns.len()], vec![0f32; self.columns.len()]);
-        for row in 0..self.len() {
-            let (columns, entries) = self.sparse_row(row);
-            for (&column, &value) in columns.iter().zip(entries) {
-                let at = &mut next[column as usize];
-                documents[*at] = row as u32;
-                values[*at] = value;
-                *at += 1;
-            }
-        }
-        (offsets, documents, values)
-    }
 }
 
 fn is_finite(x: &Matrix, row: usize) -> bool {
@@ -191,9 +168,6 @@ mod tests {
         let mut places = Vec::new();
         packed.for_each_source(|source, packed| places.push((source, packed)));
         assert_eq!(places, [(3, 0), (1, 1)]);
-        let (offsets, documents, values) = packed.transpose_sparse();
-        assert_eq!((offsets, documents), (vec![0, 2, 3], vec![0, 1, 0]));
-        assert_eq!(values, [2.0, 4.0, 1.0]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::classify::assembly::Limits;
 use crate::{Result, Run};
 
 /// Conjugate gradients stop when the residual (in the preconditioner's norm) has fallen to this share.
-const FORCING: f64 = 0.25;
+const FORCING: f64 = 0.5;
 /// Most conjugate gradient steps in a Newton step.
 const MAX_INNER: usize = 60;
 /// Most halvings of a Newton step.

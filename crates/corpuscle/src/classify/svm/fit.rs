@@ -6,7 +6,7 @@ use super::bias::{Bias, Documents};
 use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
 use super::one_vs_rest::{self, LANES, Target};
-use super::{Multiclass, SvmParams};
+use super::{Loss, Multiclass, SvmParams};
 use crate::classify::LinearModel;
 use crate::classify::assembly::{Assembly, Limits, Reached};
 use crate::classify::lanes::{self, with_lanes};
@@ -52,7 +52,9 @@ impl SvmParams {
         // Class streams are 0, 1, 2 …; the shuffle takes one far from them.
         let data = Packed::new(x, labels, weights, Some(&mut run.rng(u64::MAX)))?;
         let norms: Vec<f32> = (0..data.len()).into_par_iter().map(|row| data.norm_squared(row) as f32).collect();
-        let documents = Documents { data: &data, norms: &norms, bias: Bias::new(self.bias, &norms) };
+        let squared = self.multiclass == Multiclass::OneVsRest && self.loss == Loss::SquaredHinge;
+        let ridge = if squared { 0.5 / c } else { 0.0 };
+        let documents = Documents { data: &data, norms: &norms, bias: Bias::new(self.bias, &norms, ridge) };
         let mut result = Assembly::new(&data, labels.n_classes());
         let open = result.settle_constant_classes(&data, labels);
         // Two classes are one problem: the second class's, mirrored for the first.
