@@ -8,6 +8,7 @@ mod error;
 pub mod matrix;
 pub mod metrics;
 pub mod project;
+pub mod report;
 mod run;
 pub mod store;
 pub mod text;

@@ -1,0 +1,78 @@
+//! The sections that show an evaluation: headline figures, heat map, F1 per class as bars and as a table.
+
+use super::{Metric, Section};
+use crate::metrics::{ClassScore, Evaluation};
+use crate::report::svg::{Bar, BarChart, HeatMap};
+
+/// Everything an evaluation has to show, in the order a reader asks for it.
+pub fn evaluation_sections(evaluation: &Evaluation) -> Vec<Section> {
+    let mut sections = vec![Section::Headline { heading: "Results".into(), metrics: headline(evaluation) }];
+    if let Some(confusion) = &evaluation.confusion {
+        sections.push(Section::Chart {
+            heading: "Who is taken for whom".into(),
+            chart: HeatMap { title: "Confusion matrix", confusion }.render(),
+            caption: "Each row is a true class, each column a predicted one. Colour is the share of the row.".into(),
+        });
+    }
+    sections.push(Section::Chart {
+        heading: "F1 per class".into(),
+        chart: f1_bars(&evaluation.per_class),
+        caption: "From the hardest class to the easiest.".into(),
+    });
+    sections.push(Section::PerClass { heading: "Every class".into(), classes: evaluation.per_class.clone() });
+    sections
+}
+
+fn headline(evaluation: &Evaluation) -> Vec<Metric> {
+    let mut counted = format!("of {} documents", evaluation.documents);
+    if evaluation.unlabelled > 0 {
+        counted += &format!("; {} unlabelled left out", evaluation.unlabelled);
+    }
+    let accuracy = if evaluation.multi_label { "Exact match" } else { "Accuracy" };
+    let mut metrics = vec![
+        Metric::percent(accuracy, evaluation.accuracy, &counted),
+        Metric::percent("Macro F1", evaluation.macro_f1, "mean over classes"),
+        Metric::percent("Micro F1", evaluation.micro_f1, "over all decisions"),
+        Metric::percent("Weighted F1", evaluation.weighted_f1, "by class size"),
+    ];
+    if let Some(eer) = evaluation.eer {
+        metrics.push(Metric::percent("Equal error rate", eer, "lower is better"));
+    }
+    let ranked = [
+        ("Precision", &evaluation.precision_at),
+        ("nDCG", &evaluation.ndcg_at),
+        ("nDCG (SCDV)", &evaluation.ndcg_at_scdv),
+    ];
+    for (name, values) in ranked {
+        for (k, value) in values.iter().flatten() {
+            metrics.push(Metric::percent(&format!("{name}@{k}"), *value, ""));
+        }
+    }
+    if let Some(value) = evaluation.lrap {
+        metrics.push(Metric::percent("LRAP", value, "label ranking average precision"));
+    }
+    if let Some(value) = evaluation.coverage_error {
+        metrics.push(Metric::number("Coverage error", value, "labels; lower is better"));
+    }
+    if let Some(value) = evaluation.hamming_loss {
+        metrics.push(Metric::percent("Hamming loss", value, "lower is better"));
+    }
+    metrics
+}
+
+fn f1_bars(classes: &[ClassScore]) -> crate::report::svg::Chart {
+    let mut ordered: Vec<&ClassScore> = classes.iter().collect();
+    ordered.sort_by(|a, b| a.f1.total_cmp(&b.f1));
+    let bars = ordered
+        .into_iter()
+        .map(|class| Bar { label: class.class.clone(), value: class.f1, note: class.support.to_string() })
+        .collect();
+    BarChart {
+        title: "F1 per class".into(),
+        x_label: "F1".into(),
+        bars,
+        note_label: "documents".into(),
+        most: Some(1.0),
+    }
+    .render()
+}

@@ -1,0 +1,229 @@
+//! A report as one HTML file: no network, no script, light and dark, fit to print.
+//!
+//! ```
+//! use corpuscle::report::html::{Metric, Report, Section};
+//! let report = Report {
+//!     title: "Tickets by team".into(),
+//!     question: "Can tickets be routed by their text?".into(),
+//!     sections: vec![Section::Headline {
+//!         heading: "Results".into(),
+//!         metrics: vec![Metric::percent("Accuracy", 0.912, "of 500 tickets")],
+//!     }],
+//! };
+//! assert!(report.render().contains("91.2"));
+//! ```
+
+mod evaluation;
+mod explanation;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use super::escape;
+use super::svg::{CHART_STYLE, Chart};
+use crate::metrics::ClassScore;
+pub use evaluation::evaluation_sections;
+pub use explanation::{Explanation, Span};
+pub use tables::{Compared, Mistake};
+
+/// A page: a question, and sections that answer it.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The heading of the page.
+    pub title: String,
+    /// What the report answers, in a sentence; left out when empty.
+    pub question: String,
+    /// What it says, from top to bottom.
+    pub sections: Vec<Section>,
+}
+
+/// One part of a report.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Section {
+    /// Running text.
+    Text {
+        /// What it is about.
+        heading: String,
+        /// Its paragraphs.
+        paragraphs: Vec<String>,
+    },
+    /// Names and what they stand for: the protocol of a run (recipe, data, counts, seed, version).
+    Facts {
+        /// What the facts are about.
+        heading: String,
+        /// Name and value.
+        rows: Vec<(String, String)>,
+    },
+    /// The few figures that matter most.
+    Headline {
+        /// What they measure.
+        heading: String,
+        /// The figures.
+        metrics: Vec<Metric>,
+    },
+    /// Several recipes beside each other; the best accuracy and macro F1 stand out.
+    Comparison {
+        /// What is compared.
+        heading: String,
+        /// One row per recipe.
+        rows: Vec<Compared>,
+    },
+    /// Precision, recall and F1 of each class.
+    PerClass {
+        /// What is measured.
+        heading: String,
+        /// One row per class.
+        classes: Vec<ClassScore>,
+    },
+    /// A chart with a caption.
+    Chart {
+        /// What it shows.
+        heading: String,
+        /// The chart.
+        chart: Chart,
+        /// How to read it; left out when empty.
+        caption: String,
+    },
+    /// Documents decided wrongly, the most confident first.
+    Mistakes {
+        /// What they are.
+        heading: String,
+        /// The documents.
+        mistakes: Vec<Mistake>,
+    },
+    /// Why documents were put where they were.
+    Explanations {
+        /// What is explained.
+        heading: String,
+        /// One per document.
+        explanations: Vec<Explanation>,
+    },
+}
+
+/// One figure with its name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Metric {
+    /// What it is.
+    pub name: String,
+    /// The figure as it is to be read.
+    pub value: String,
+    /// A remark under it; left out when empty.
+    pub note: String,
+}
+
+impl Metric {
+    /// A fraction of 1 shown in per cent.
+    pub fn percent(name: &str, value: f64, note: &str) -> Self {
+        Metric { name: name.into(), value: percent(value), note: note.into() }
+    }
+
+    /// A plain number with two decimals.
+    pub fn number(name: &str, value: f64, note: &str) -> Self {
+        Metric { name: name.into(), value: number(value, 2), note: note.into() }
+    }
+}
+
+impl Section {
+    /// The heading.
+    pub fn heading(&self) -> &str {
+        match self {
+            Section::Text { heading, .. }
+            | Section::Facts { heading, .. }
+            | Section::Headline { heading, .. }
+            | Section::Comparison { heading, .. }
+            | Section::PerClass { heading, .. }
+            | Section::Chart { heading, .. }
+            | Section::Mistakes { heading, .. }
+            | Section::Explanations { heading, .. } => heading,
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Section::Text { paragraphs, .. } => {
+                for paragraph in paragraphs {
+                    let _ = write!(out, "<p>{}</p>", escape(paragraph));
+                }
+            }
+            Section::Facts { rows, .. } => tables::facts(out, rows),
+            Section::Headline { metrics, .. } => {
+                out.push_str("<dl class=\"cards\">");
+                for Metric { name, value, note } in metrics {
+                    let _ = write!(out, "<div><dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+                    if !note.is_empty() {
+                        let _ = write!(out, "<dd class=\"quiet\">{}</dd>", escape(note));
+                    }
+                    out.push_str("</div>");
+                }
+                out.push_str("</dl>");
+            }
+            Section::Comparison { rows, .. } => tables::comparison(out, rows),
+            Section::PerClass { classes, .. } => tables::per_class(out, classes),
+            Section::Chart { chart, caption, .. } => {
+                let _ = write!(out, "<figure>{}", chart.inline());
+                if !caption.is_empty() {
+                    let _ = write!(out, "<figcaption>{}</figcaption>", escape(caption));
+                }
+                out.push_str("</figure>");
+            }
+            Section::Mistakes { mistakes, .. } => tables::mistakes(out, mistakes),
+            Section::Explanations { explanations, .. } => {
+                for explanation in explanations {
+                    explanation.write(out);
+                }
+            }
+        }
+    }
+}
+
+impl Report {
+    /// The whole page.
+    pub fn render(&self) -> String {
+        let title = escape(&self.title);
+        // The policy holds the page to its word: even a mistake in escaping could neither run nor fetch anything.
+        let mut out = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+             <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\" content=\"corpuscle {}\">\
+             <title>{title}</title>\n<style>\n{}{CHART_STYLE}</style></head>\n<body><header><h1>{title}</h1>",
+            env!("CARGO_PKG_VERSION"),
+            include_str!("page.css"),
+        );
+        if !self.question.is_empty() {
+            let _ = write!(out, "<p class=\"question\">{}</p>", escape(&self.question));
+        }
+        if self.sections.len() > 3 {
+            out.push_str("<nav aria-label=\"Sections\">");
+            for (number, section) in self.sections.iter().enumerate() {
+                let _ = write!(out, "<a href=\"#part-{}\">{}</a> ", number + 1, escape(section.heading()));
+            }
+            out.push_str("</nav>");
+        }
+        out.push_str("</header>\n<main>");
+        for (number, section) in self.sections.iter().enumerate() {
+            let _ = write!(out, "\n<section id=\"part-{}\"><h2>{}</h2>", number + 1, escape(section.heading()));
+            section.write(&mut out);
+            out.push_str("</section>");
+        }
+        let _ = write!(
+            out,
+            "\n</main>\n<footer>Written by corpuscle {}. This file needs no network.</footer></body></html>\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        out
+    }
+}
+
+/// A fraction of 1 in per cent with one decimal; a dash for what is no number.
+pub(super) fn percent(value: f64) -> String {
+    if value.is_finite() { format!("{:.1}\u{a0}%", 100.0 * value) } else { "–".into() }
+}
+
+/// A number with the given decimals; a dash for what is no number.
+pub(super) fn number(value: f64, decimals: usize) -> String {
+    if value.is_finite() { format!("{value:.decimals$}") } else { "–".into() }
+}

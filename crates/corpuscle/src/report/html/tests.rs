@@ -1,0 +1,106 @@
+//! Pages: everything is escaped, and every tag that is opened is closed.
+
+use super::*;
+use crate::corpus::Labels;
+use crate::matrix::Dense;
+use crate::metrics::{Evaluation, Predictions};
+
+const EVIL: &str = "<script>alert(\"x\" & 'y')</script>";
+
+fn everything(text: &str) -> Report {
+    let truth = Labels::from_single([Some(text), Some("b"), Some("b")]);
+    let scores = Dense::from_rows(&[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]);
+    let evaluation = Evaluation::of(&truth, &Predictions::best(&scores).unwrap(), Some(&scores)).unwrap();
+    let own = || text.to_string();
+    let mut sections = vec![
+        Section::Text { heading: own(), paragraphs: vec![own()] },
+        Section::Facts { heading: own(), rows: vec![(own(), own())] },
+        Section::Headline { heading: own(), metrics: vec![Metric { name: own(), value: own(), note: own() }] },
+        Section::Comparison {
+            heading: own(),
+            rows: vec![Compared {
+                name: own(),
+                recipe: own() + "2",
+                accuracy: f64::NAN,
+                accuracy_spread: Some(0.01),
+                ..Compared::default()
+            }],
+        },
+        Section::Mistakes {
+            heading: own(),
+            mistakes: vec![Mistake { id: own(), truth: own(), predicted: own(), confidence: own(), text: own() }],
+        },
+        Section::Explanations {
+            heading: own(),
+            explanations: vec![Explanation {
+                id: own(),
+                predicted: own(),
+                truth: Some("other".into()),
+                confidence: own(),
+                text: own(),
+                spans: vec![Span { start: 1, end: 7, contribution: -0.5 }],
+                terms: vec![(own(), 0.25), ("no number".into(), f64::NAN)],
+            }],
+        },
+    ];
+    sections.extend(evaluation_sections(&evaluation));
+    Report { title: own(), question: own(), sections }
+}
+
+/// The page without what HTML leaves open, so that the check for XML applies.
+fn as_xml(page: &str) -> String {
+    let body = page.split_once("<body>").unwrap().1.trim_end().strip_suffix("</body></html>").unwrap();
+    body.replace("<br>", "<br/>")
+}
+
+#[test]
+fn nothing_foreign_becomes_markup() {
+    let page = everything(EVIL).render();
+    assert!(!page.contains("<script"));
+    assert!(page.contains("&lt;script&gt;alert(&quot;x&quot; &amp; &#39;y&#39;)&lt;/script&gt;"));
+    assert!(page.contains(">script</mark>"));
+    crate::report::svg::tests::check_xml(&as_xml(&page));
+    assert!(!page.contains("NaN"));
+}
+
+#[test]
+fn a_page_asks_nothing_of_the_network() {
+    let page = everything("plain").render();
+    for wrong in ["src=", "url(", "@import", "<link", "<script"] {
+        assert!(!page.contains(wrong), "{wrong}");
+    }
+    assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count() + 1);
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("@media print"));
+}
+
+#[test]
+fn marks_survive_bad_spans() {
+    let span = |start, end, contribution| Span { start, end, contribution };
+    let explanation = Explanation {
+        text: "héllo wörld".into(),
+        spans: vec![
+            span(0, 6, 1.0),
+            span(3, 8, 1.0),
+            span(2, 3, 1.0),
+            span(7, 99, 1.0),
+            span(7, 13, f64::NAN),
+            span(7, 13, -2.0),
+            span(9, 7, 1.0),
+        ],
+        ..Explanation::default()
+    };
+    let mut out = String::new();
+    explanation.write(&mut out);
+    assert!(out.contains("title=\"+1.000\">héllo</mark> <mark class=\"against\""), "{out}");
+    assert!(out.contains("style=\"--w:1.00\" title=\"−2.000\">wörld</mark></p>"), "{out}");
+}
+
+#[test]
+fn the_best_of_a_comparison_stands_out() {
+    let row = |name: &str, accuracy| Compared { name: name.into(), accuracy, ..Compared::default() };
+    let rows = vec![row("a", 0.5), row("b", 0.75), row("c", f64::NAN)];
+    let mut out = String::new();
+    Section::Comparison { heading: String::new(), rows }.write(&mut out);
+    assert!(out.contains("<strong>75.0\u{a0}%</strong>") && !out.contains("<strong>50"));
+    assert!(out.contains("<td>–</td>"));
+}
