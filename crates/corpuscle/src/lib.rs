@@ -9,6 +9,7 @@ pub mod matrix;
 pub mod metrics;
 pub mod project;
 pub mod report;
+pub mod recipe;
 mod run;
 pub mod store;
 pub mod text;

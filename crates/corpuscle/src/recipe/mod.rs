@@ -1,0 +1,4 @@
+//! Recipes.
+pub mod arguments;
+pub mod model_file;
+pub mod syntax;

@@ -1,0 +1,102 @@
+//! The three kinds of stage as the recipe sees them: parameters that can be fitted, and what fitting gives.
+//!
+//! A method lives in its own room (`vectorize`, `project`, `classify`) with concrete types; a small adapter in
+//! [`super::stages`] puts it behind one of these traits, so that fitting, predicting, saving and explaining are written
+//! once for all methods.
+
+use std::fmt::Debug;
+
+use crate::classify::LinearModel;
+use crate::corpus::Labels;
+use crate::matrix::{Dense, Matrix};
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::{Result, Run};
+
+/// What every stage can say of itself.
+pub trait Stage: Debug + Send + Sync {
+    /// Its name in recipes.
+    fn name(&self) -> &'static str;
+    /// The arguments that differ from the defaults, in the order of the parameter list.
+    fn arguments(&self) -> Vec<(&'static str, String)>;
+    /// Names the first value that is out of range.
+    fn check(&self) -> Result<()>;
+}
+
+/// Tokens to matrix, not yet fitted.
+pub trait Vectorizer: Stage {
+    /// Fits on all documents and gives their matrix too.
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)>;
+    /// Takes the fitted stage out of a store.
+    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>>;
+}
+
+/// Tokens to matrix, fitted.
+pub trait FittedVectorizer: Debug + Send + Sync {
+    /// The matrix of any documents.
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix>;
+    /// Puts the fitted stage into a store.
+    fn save(&self, out: &mut StoreWriter) -> Result<()>;
+    /// What the sparse columns stand for.
+    fn feature_names(&self) -> Vec<String>;
+    /// How many columns come out.
+    fn n_columns(&self) -> usize;
+}
+
+/// Matrix to matrix, not yet fitted.
+pub trait Projector: Stage {
+    /// Whether labelled documents are needed.
+    fn needs_labels(&self) -> bool;
+    /// Fits (supervised ones on the labelled rows) and gives the matrix of all rows.
+    fn fit(&self, x: Matrix, labels: &Labels, run: &Run) -> Result<(Box<dyn FittedProjector>, Matrix)>;
+    /// Takes the fitted stage out of a store.
+    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>>;
+}
+
+/// Matrix to matrix, fitted.
+pub trait FittedProjector: Debug + Send + Sync {
+    /// The projected matrix of any documents.
+    fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix>;
+    /// Puts the fitted stage into a store.
+    fn save(&self, out: &mut StoreWriter) -> Result<()>;
+    /// What the sparse columns stand for, given what they stood for before.
+    fn feature_names(&self, before: Vec<String>) -> Vec<String>;
+    /// How many columns come out of `before` columns, or an error when that many cannot go in.
+    fn n_columns(&self, before: usize) -> Result<usize>;
+}
+
+/// Matrix to scores, not yet fitted.
+pub trait Classifier: Stage {
+    /// Fits on the labelled rows.
+    fn fit(
+        &self,
+        x: &Matrix,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        run: &Run,
+    ) -> Result<Box<dyn FittedClassifier>>;
+    /// The same method for a fit that only serves to calibrate: may be looser where that saves time.
+    fn rough(&self) -> Box<dyn Classifier>;
+    /// Takes the fitted stage out of a store.
+    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedClassifier>>;
+    /// Folds for calibration and thresholds; 0 for none.
+    fn calibration_folds(&self) -> usize;
+}
+
+/// Matrix to scores, fitted.
+pub trait FittedClassifier: Debug + Send + Sync {
+    /// Scores: documents × classes.
+    fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense>;
+    /// Probabilities when the method has them of its own.
+    fn own_probabilities(&self, scores: &Dense) -> Option<Dense>;
+    /// Puts the fitted stage into a store.
+    fn save(&self, out: &mut StoreWriter) -> Result<()>;
+    /// The weights, when the method is linear: what an explanation is made of.
+    fn linear(&self) -> Option<&LinearModel>;
+    /// What was reached in fitting, for people: (what, value).
+    fn notes(&self) -> Vec<(&'static str, String)>;
+    /// How many classes it scores.
+    fn n_classes(&self) -> usize;
+    /// How many columns a matrix must have.
+    fn n_columns(&self) -> usize;
+}

@@ -1,0 +1,355 @@
+//! The recipe language: text to a tree of stages, and back.
+//!
+//! ```text
+//! pipeline := sum ('|' sum)*                      feeds
+//! sum      := product ('+' product)*              side by side
+//! product  := atom ('*' number)*                  weighs
+//! atom     := stage | '(' pipeline ')'
+//! stage    := name [ '(' [argument (',' argument)*] ')' ]
+//! argument := value | name '=' value
+//! value    := number | word | "quoted text"
+//! ```
+//! Every node remembers where it stood, so that each later complaint can point at the place. Reading is linear in the
+//! length; nesting is limited so that no input can exhaust the stack.
+
+use std::fmt;
+
+use crate::{Error, Result};
+
+/// Deepest nesting of parentheses that is read.
+const MAX_DEPTH: usize = 64;
+
+/// A recipe as written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// One stage.
+    Stage(Call),
+    /// Parts that feed each other.
+    Pipe(Vec<Expression>),
+    /// Representations side by side.
+    Sum(Vec<Expression>),
+    /// A representation and its weight.
+    Weighted(Box<Expression>, f64),
+}
+
+/// A stage's name with its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The name.
+    pub name: String,
+    /// Byte offset of the name.
+    pub at: usize,
+    /// The arguments in the order given.
+    pub arguments: Vec<Argument>,
+}
+
+/// One argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// The name, unless given by position.
+    pub name: Option<String>,
+    /// The value, without quotes.
+    pub value: String,
+    /// Byte offset of the argument.
+    pub at: usize,
+}
+
+impl Expression {
+    /// Reads a recipe.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut parser = Parser { text, at: 0, depth: 0 };
+        let expression = parser.pipeline()?;
+        match parser.peek() {
+            None => Ok(expression),
+            Some(found) => {
+                Err(parser.fault(format!("expected `|`, `+`, `*` or the end of the recipe here, not `{found}`")))
+            }
+        }
+    }
+
+    /// Byte offset of the first stage.
+    pub fn at(&self) -> usize {
+        match self {
+            Expression::Stage(call) => call.at,
+            Expression::Pipe(parts) | Expression::Sum(parts) => parts.first().map_or(0, Expression::at),
+            Expression::Weighted(part, _) => part.at(),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined =
+            |f: &mut fmt::Formatter<'_>, parts: &[Expression], between: &str, wrap: fn(&Expression) -> bool| {
+                for (index, part) in parts.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(between)?;
+                    }
+                    if wrap(part) { write!(f, "({part})")? } else { write!(f, "{part}")? }
+                }
+                Ok(())
+            };
+        match self {
+            Expression::Stage(call) => write!(f, "{call}"),
+            Expression::Pipe(parts) => joined(f, parts, " | ", |part| {
+                matches!(part, Expression::Pipe(_) | Expression::Sum(_) | Expression::Weighted(..))
+            }),
+            Expression::Sum(parts) => {
+                joined(f, parts, " + ", |part| matches!(part, Expression::Pipe(_) | Expression::Sum(_)))
+            }
+            Expression::Weighted(part, weight) => match **part {
+                Expression::Stage(_) | Expression::Weighted(..) => write!(f, "{part} * {weight}"),
+                _ => write!(f, "({part}) * {weight}"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.arguments.is_empty() {
+            return Ok(());
+        }
+        f.write_str("(")?;
+        for (index, argument) in self.arguments.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            if let Some(name) = &argument.name {
+                write!(f, "{name}=")?;
+            }
+            if !argument.value.is_empty() && argument.value.chars().all(is_word) {
+                f.write_str(&argument.value)?;
+            } else {
+                write!(f, "\"{}\"", argument.value.replace('\\', "\\\\").replace('"', "\\\""))?;
+            }
+        }
+        f.write_str(")")
+    }
+}
+
+/// Characters of an unquoted value. `+` joins words inside a value (`strip=headers+quotes`).
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '+' | '-' | '%' | '~')
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        let blank = self.rest().len() - self.rest().trim_start().len();
+        self.at += blank;
+        self.rest().chars().next()
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        let there = self.peek() == Some(wanted);
+        if there {
+            self.at += wanted.len_utf8();
+        }
+        there
+    }
+
+    fn fault(&self, reason: impl Into<String>) -> Error {
+        Error::BadRecipe { recipe: self.text.to_string(), at: self.at, reason: reason.into() }
+    }
+
+    fn run_of(&mut self, belongs: fn(char) -> bool) -> String {
+        self.peek();
+        let length = self.rest().find(|c| !belongs(c)).unwrap_or(self.rest().len());
+        let word = self.rest()[..length].to_string();
+        self.at += length;
+        word
+    }
+
+    fn list(
+        &mut self,
+        separator: char,
+        mut item: impl FnMut(&mut Self) -> Result<Expression>,
+        wrap: fn(Vec<Expression>) -> Expression,
+    ) -> Result<Expression> {
+        let first = item(self)?;
+        let mut items = vec![first];
+        while self.take(separator) {
+            items.push(item(self)?);
+        }
+        Ok(match items.len() {
+            1 => items.remove(0),
+            _ => wrap(items),
+        })
+    }
+
+    fn pipeline(&mut self) -> Result<Expression> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.fault(format!("parentheses are nested more than {MAX_DEPTH} deep")));
+        }
+        let result = self.list('|', Self::sum, Expression::Pipe);
+        self.depth -= 1;
+        result
+    }
+
+    fn sum(&mut self) -> Result<Expression> {
+        self.list('+', Self::product, Expression::Sum)
+    }
+
+    fn product(&mut self) -> Result<Expression> {
+        let mut expression = self.atom()?;
+        while self.take('*') {
+            self.peek();
+            let start = self.at;
+            // The sign and exponent are part of a number here; `+` between parts is not.
+            let number = self.run_of(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+            match number.parse::<f64>() {
+                Ok(weight) if weight.is_finite() => expression = Expression::Weighted(Box::new(expression), weight),
+                _ => {
+                    self.at = start;
+                    return Err(self.fault("`*` needs a number after it, as in `scdv * 0.5`"));
+                }
+            }
+        }
+        Ok(expression)
+    }
+
+    fn atom(&mut self) -> Result<Expression> {
+        match self.peek() {
+            Some('(') => {
+                self.at += 1;
+                let inner = self.pipeline()?;
+                if self.take(')') { Ok(inner) } else { Err(self.fault("expected `)` here")) }
+            }
+            Some(c) if c.is_ascii_alphabetic() => {
+                let at = self.at;
+                let name = self.run_of(is_name);
+                let arguments = self.arguments()?;
+                Ok(Expression::Stage(Call { name, at, arguments }))
+            }
+            Some(c) => Err(self.fault(format!("expected a stage here, not `{c}`"))),
+            None if self.text.trim().is_empty() => Err(self.fault("the recipe is empty; try `tfidf | svm`")),
+            None => Err(self.fault("expected a stage here, but the recipe ends")),
+        }
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Argument>> {
+        let mut arguments = Vec::new();
+        if !self.take('(') || self.take(')') {
+            return Ok(arguments);
+        }
+        loop {
+            self.peek();
+            let at = self.at;
+            let first = self.value()?;
+            let argument = if self.take('=') {
+                Argument { name: Some(first), value: self.value()?, at }
+            } else {
+                Argument { name: None, value: first, at }
+            };
+            arguments.push(argument);
+            if self.take(')') {
+                return Ok(arguments);
+            }
+            if !self.take(',') {
+                return Err(self.fault("expected `,` or `)` here"));
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<String> {
+        if self.take('"') {
+            let mut value = String::new();
+            let mut escaped = false;
+            for (offset, c) in self.text[self.at..].char_indices() {
+                match c {
+                    _ if escaped => {
+                        value.push(c);
+                        escaped = false;
+                    }
+                    '\\' => escaped = true,
+                    '"' => {
+                        self.at += offset + 1;
+                        return Ok(value);
+                    }
+                    _ => value.push(c),
+                }
+            }
+            return Err(self.fault("this quoted text never ends; close it with `\"`"));
+        }
+        let value = self.run_of(is_word);
+        if value.is_empty() { Err(self.fault("expected a value here")) } else { Ok(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn printed(text: &str) -> String {
+        Expression::parse(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn every_recipe_of_the_design_is_read_and_printed() {
+        for text in [
+            "words(stem=porter, stop=english) | tfidf(sublinear=true, min_df=2) | varnorm(60) | discriminant | knn(k=10, metric=cosine)",
+            "words(stop=english) | scdv(dim=200, clusters=60) | svm(c=1)",
+            "tfidf | dcot(prototypes=1000, noise=0.7, layers=2) | svm",
+            "words(stem=porter) | binary | ig(1000) | sprinkle(rank=100, adaptive=true, msl=8) | knn(k=3, metric=euclidean)",
+            "(tfidf + scdv * 0.5) | svm",
+            "((tfidf | lsi(100)) + scdv) | svm",
+            "words(strip=headers+quotes) | tfidf",
+            "scdv(vectors=\"a file, with comma.vec\") | svm",
+        ] {
+            assert_eq!(printed(text), text);
+        }
+    }
+
+    #[test]
+    fn feeding_binds_weaker_than_side_by_side_and_weighing_tightest() {
+        assert_eq!(printed("tfidf+scdv*0.5|svm"), "(tfidf + scdv * 0.5) | svm");
+        assert_eq!(printed(" ( tfidf ) | svm ( ) "), "tfidf | svm");
+    }
+
+    #[test]
+    fn faults_point_at_their_place() {
+        let place = |text: &str| match Expression::parse(text) {
+            Err(Error::BadRecipe { at, reason, .. }) => (at, reason),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(place("tfidf | "), (8, "expected a stage here, but the recipe ends".to_string()));
+        assert_eq!(place("tfidf svm").0, 6);
+        assert_eq!(place("tfidf(min_df=2 | svm").0, 15);
+        assert_eq!(place("tfidf * x").0, 8);
+        assert_eq!(place("tfidf(\"a").0, 7);
+        assert!(place("").1.contains("empty"));
+        assert!(place(&"(".repeat(10_000)).1.contains("nested"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+            let _ = Expression::parse(&text);
+        }
+
+        #[test]
+        fn what_is_printed_is_read_back(text in "[a-c(|+*)=,.0-9 \"\\\\é]{0,40}") {
+            if let Ok(expression) = Expression::parse(&text) {
+                let again = expression.to_string();
+                prop_assert_eq!(Expression::parse(&again).unwrap().to_string(), again);
+            }
+        }
+    }
+}
