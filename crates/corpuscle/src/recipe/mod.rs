@@ -1,4 +1,24 @@
-//! Recipes.
+//! Recipes: a line of text that is a pipeline, the model it becomes, and the file that model lives in.
+//!
+//! ```text
+//! words(stem=porter, stop=english) | tfidf(sublinear=true, min_df=2) | svm(c=1)
+//! ```
+//! [`Recipe::parse`] reads and checks the line, [`Recipe::fit`] makes a [`Model`] from a tokenised [`Corpus`], and
+//! [`Model`] predicts, represents and explains. See [`model`](Model) for a whole example.
+
 pub mod arguments;
+mod data;
+mod decide;
+mod fit;
+mod model;
 pub mod model_file;
+mod plan;
+pub mod presets;
+pub mod stage;
+pub mod stages;
 pub mod syntax;
+
+pub use data::{Corpus, for_each_batch};
+pub use model::{Contribution, Model, Predictions};
+pub use plan::Recipe;
+pub use stages::StageKind;

@@ -68,17 +68,12 @@ pub trait FittedProjector: Debug + Send + Sync {
 /// Matrix to scores, not yet fitted.
 pub trait Classifier: Stage {
     /// Fits on the labelled rows.
-    fn fit(
-        &self,
-        x: &Matrix,
-        labels: &Labels,
-        weights: Option<&[f32]>,
-        run: &Run,
-    ) -> Result<Box<dyn FittedClassifier>>;
+    fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run)
+    -> Result<Box<dyn FittedClassifier>>;
     /// The same method for a fit that only serves to calibrate: may be looser where that saves time.
     fn rough(&self) -> Box<dyn Classifier>;
     /// Takes the fitted stage out of a store.
-    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedClassifier>>;
+    fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>>;
     /// Folds for calibration and thresholds; 0 for none.
     fn calibration_folds(&self) -> usize;
 }
@@ -89,6 +84,8 @@ pub trait FittedClassifier: Debug + Send + Sync {
     fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense>;
     /// Probabilities when the method has them of its own.
     fn own_probabilities(&self, scores: &Dense) -> Option<Dense>;
+    /// The score from which a label is given when nothing better is known.
+    fn usual_threshold(&self) -> f32;
     /// Puts the fitted stage into a store.
     fn save(&self, out: &mut StoreWriter) -> Result<()>;
     /// The weights, when the method is linear: what an explanation is made of.

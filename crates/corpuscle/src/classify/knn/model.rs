@@ -129,6 +129,11 @@ impl KnnModel {
         &self.params
     }
 
+    /// How many columns a matrix must have to be searched with.
+    pub fn n_columns(&self) -> usize {
+        self.index.columns()
+    }
+
     /// The class names, by number.
     pub fn classes(&self) -> &[String] {
         &self.classes

@@ -55,6 +55,11 @@ struct Query<'a> {
 }
 
 impl Index {
+    /// Columns of the documents, and so of the queries.
+    pub(super) fn columns(&self) -> usize {
+        self.x.cols()
+    }
+
     /// An index over documents; refuses values that are not finite.
     pub(super) fn new(x: Matrix, metric: Metric, run: &Run) -> Result<Self> {
         let none = x.select_rows(&[]);

@@ -1,0 +1,190 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Learn document representations and classify text, on a CPU.
+#[derive(Debug, Parser)]
+#[command(name = "corpuscle", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Everywhere {
+    /// Seed of every random choice: same seed, same bits
+    #[arg(long, global = true, value_name = "N", default_value_t = corpuscle::DEFAULT_SEED)]
+    pub(crate) seed: u64,
+    /// Worker threads, 0 for one per core; results do not depend on it
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// No progress and no warnings
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// One JSON object on stdout instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Trains and compares on the embedded corpus, explains a prediction, writes a report
+    Demo(Demo),
+    /// Trains a model from documents and a recipe
+    Train(Train),
+    /// Gives each document its label: one row out for every row in, in order
+    Predict(Predict),
+    /// Measures a model on labelled documents
+    Evaluate(Evaluate),
+    /// Writes the documents as vectors
+    Embed(Embed),
+    /// Shows what a model file holds
+    Inspect(Inspect),
+    /// Lists the stages and presets that recipes are made of
+    Stages,
+}
+
+/// How documents are read.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Reading {
+    /// Field with the text; several joined with `+` (title+text)
+    #[arg(long, value_name = "FIELD", default_value = "text")]
+    pub(crate) text: String,
+    /// Field with the label or list of labels [default: label, else labels]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) label: Option<String>,
+    /// Field with the id [default: id, else the row number]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) id: Option<String>,
+    /// Field with the weight of a document in training [default: weight, when there]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) weight: Option<String>,
+    /// Keeps the documents whose FIELD is VALUE (or is not, with !=); may be repeated
+    #[arg(long = "where", value_name = "FIELD=VALUE")]
+    pub(crate) filters: Vec<String>,
+    /// Format of the data [default: found out]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) input_format: Option<InputFormat>,
+    /// Takes quotes in CSV or TSV data as plain characters
+    #[arg(long)]
+    pub(crate) no_quotes: bool,
+    /// Longest line that is read, in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) max_line: u32,
+    /// Splits a label of CSV or TSV data at this character into several
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) label_separator: Option<char>,
+    /// Leaves out rows that cannot be read, counting them, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum InputFormat {
+    Jsonl,
+    Csv,
+    Tsv,
+    Fasttext,
+    Folders,
+    Reuters,
+    Parquet,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where the report is written
+    #[arg(long, value_name = "FILE", default_value = "corpuscle-demo.html")]
+    pub(crate) report: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Train {
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// The recipe or the name of a preset (`corpuscle stages` lists them)
+    #[arg(long, short, value_name = "RECIPE", default_value = "tfidf-svm")]
+    pub(crate) recipe: String,
+    /// Where the model is written
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
+    /// More documents, whose labels are ignored; may be repeated
+    #[arg(long, value_name = "DATA")]
+    pub(crate) unlabelled: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// The K best classes of each document, with their scores
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top: Option<u32>,
+    /// Probabilities
+    #[arg(long)]
+    pub(crate) proba: bool,
+    /// How the rows are written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Tsv)]
+    pub(crate) format: RowFormat,
+    /// Writes to a file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    Tsv,
+    Csv,
+    Jsonl,
+    Fasttext,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Evaluate {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// Also writes a page with tables and charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Embed {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// Where the vectors are written: .npy, .jsonl or .parquet
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+}

@@ -1,0 +1,78 @@
+//! `corpuscle embed`: the documents as vectors, written batch by batch.
+
+mod jsonl;
+mod npy;
+mod parquet_file;
+
+use std::fs::File;
+
+use corpuscle::Run;
+use corpuscle::matrix::Matrix;
+use corpuscle::recipe::for_each_batch;
+use serde_json::json;
+
+use super::inspect;
+use crate::args::{Embed, Everywhere};
+use crate::input;
+use crate::output::{self, WrongCall};
+
+/// Takes vectors batch by batch.
+trait VectorWriter {
+    /// Writes the vectors of a batch, a row for each id.
+    fn write(&mut self, ids: &[String], vectors: &Matrix) -> anyhow::Result<()>;
+    /// Completes the file.
+    fn finish(self: Box<Self>) -> anyhow::Result<()>;
+}
+
+pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let open: fn(File) -> anyhow::Result<Box<dyn VectorWriter>> =
+        match args.output.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => |file| Ok(Box::new(npy::NpyWriter::new(file)?)),
+            Some("jsonl") => |file| Ok(Box::new(jsonl::JsonlWriter::new(file))),
+            Some("parquet") => |file| Ok(Box::new(parquet_file::ParquetWriter::new(file))),
+            _ => {
+                let name = args.output.display();
+                return Err(WrongCall(format!("{name}: end the name with .npy, .jsonl or .parquet")).into());
+            }
+        };
+    input::check_writable(&args.output)?;
+    let options = input::options(&args.reading)?;
+    let (model, _) = inspect::open(&args.model, run)?;
+    let mut documents = input::open(&args.data, &options)?;
+    let (mut rows, mut columns) = (0, 0);
+    let started = std::time::Instant::now();
+    output::write_beside(&args.output, |file| {
+        let mut writer = open(file.try_clone()?)?;
+        for_each_batch(&mut documents, run, |batch| {
+            let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
+            let vectors = model.represent_texts(&texts, run)?;
+            let ids: Vec<String> = batch.into_iter().map(|document| document.id).collect();
+            rows += vectors.rows();
+            columns = vectors.cols();
+            writer.write(&ids, &vectors)
+        })?;
+        if rows == 0 {
+            return Err(
+                corpuscle::Error::data("there are no documents: the data are empty, or a filter left none").into()
+            );
+        }
+        writer.finish()
+    })?;
+    run.add_seconds("embed", started.elapsed().as_secs_f64());
+    let skipped = input::report_skipped(&documents, run);
+    let size = std::fs::metadata(&args.output)?.len();
+    if everywhere.json {
+        return output::print_json(&json!({
+            "output": args.output.display().to_string(),
+            "documents": rows,
+            "columns": columns,
+            "skipped": skipped,
+            "bytes": size,
+            "seconds": output::seconds(run),
+        }));
+    }
+    output::print_text(&output::facts(&[
+        ("vectors", format!("{} × {}", output::count(rows), output::count(columns))),
+        ("written to", format!("{} ({})", args.output.display(), output::bytes(size))),
+    ]))
+}

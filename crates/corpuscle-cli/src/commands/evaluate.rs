@@ -1,0 +1,193 @@
+//! `corpuscle evaluate`: every metric of a model on labelled documents.
+
+use corpuscle::Run;
+use corpuscle::corpus::{Document, Labels};
+use corpuscle::matrix::Dense;
+use corpuscle::metrics::{Evaluation, Predictions};
+use corpuscle::recipe::{Model, for_each_batch};
+use serde_json::{Value, json};
+
+use super::inspect;
+use crate::args::{Evaluate, Everywhere};
+use crate::input;
+use crate::output::{self, percent};
+
+/// Class names beyond this many are not shown as a matrix on a terminal.
+const WIDEST_CONFUSION: usize = 24;
+
+pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let options = input::options(&args.reading)?;
+    if let Some(path) = &args.report {
+        input::check_writable(path)?;
+    }
+    let (model, _) = inspect::open(&args.model, run)?;
+    let mut documents = input::open(&args.data, &options)?;
+    let measured = measure(&model, &mut documents, args.report.is_some(), run)?;
+    let skipped = input::report_skipped(&documents, run);
+    let evaluation = &measured.evaluation;
+    warn_of_oddities(&measured, run);
+    if let Some(path) = &args.report {
+        let page = super::page::evaluation(&model, &measured, &input::names(args.data.iter()), run)?;
+        output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
+    }
+    if everywhere.json {
+        let mut value = serde_json::to_value(evaluation)?;
+        if let Value::Object(fields) = &mut value {
+            fields.insert("recipe".into(), model.metadata().recipe.clone().into());
+            fields.insert("skipped".into(), skipped.into());
+            fields.insert("unseen_labels".into(), json!(measured.unseen));
+            fields.insert("seconds".into(), output::seconds(run));
+        }
+        return output::print_json(&value);
+    }
+    output::print_text(&text(evaluation))
+}
+
+/// A model's figures on some documents, with what a report needs to show of them.
+pub(super) struct Measured {
+    pub(super) evaluation: Evaluation,
+    pub(super) truth: Labels,
+    pub(super) scores: Dense,
+    pub(super) probabilities: Option<Dense>,
+    pub(super) labels: Vec<Vec<u32>>,
+    pub(super) ids: Vec<String>,
+    /// Empty unless texts were asked for.
+    pub(super) texts: Vec<String>,
+    /// Labels of the data that the model does not know.
+    pub(super) unseen: Vec<String>,
+}
+
+/// Predicts all documents batch by batch and compares with their labels.
+pub(super) fn measure<I>(model: &Model, documents: I, keep_texts: bool, run: &Run) -> anyhow::Result<Measured>
+where
+    I: IntoIterator<Item = corpuscle::Result<Document>>,
+    I::IntoIter: Send,
+{
+    let started = std::time::Instant::now();
+    let classes = model.classes().len();
+    let (mut ids, mut texts, mut lists, mut labels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut scores, mut probabilities) = (Dense::zeros(0, classes), Some(Dense::zeros(0, classes)));
+    for_each_batch(documents, run, |batch| {
+        let predictions = model.predict(&batch.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), run)?;
+        scores.append_rows(&predictions.scores)?;
+        labels.extend(predictions.labels);
+        probabilities = match (probabilities.take(), predictions.probabilities) {
+            (Some(mut all), Some(new)) => {
+                all.append_rows(&new)?;
+                Some(all)
+            }
+            _ => None,
+        };
+        for document in batch {
+            ids.push(document.id);
+            lists.push(document.labels);
+            if keep_texts {
+                texts.push(document.text);
+            }
+        }
+        anyhow::Ok(())
+    })?;
+    run.add_seconds("predict", started.elapsed().as_secs_f64());
+    if ids.is_empty() {
+        return Err(corpuscle::Error::data("there are no documents: the data are empty, or a filter left none").into());
+    }
+    let found = Labels::from_lists(lists.iter().map(Option::as_deref));
+    if found.labelled_rows().is_empty() {
+        let n = ids.len();
+        let reason = format!("none of the {n} documents has a label to compare with; name the field with --label");
+        return Err(corpuscle::Error::data(reason).into());
+    }
+    let truth = found.align(model.classes());
+    let unseen = truth.classes()[classes..].to_vec();
+    let evaluation = run.stage("metrics", None, || {
+        let predicted = match model.is_multi_label() || truth.is_multi_label() {
+            true => Predictions::lists(&labels),
+            false => Predictions::single(labels.iter().filter_map(|row| row.first().copied()).collect()),
+        };
+        Evaluation::of(&truth, &predicted, Some(&scores))
+    })?;
+    Ok(Measured { evaluation, truth, scores, probabilities, labels, ids, texts, unseen })
+}
+
+fn warn_of_oddities(measured: &Measured, run: &Run) {
+    if measured.evaluation.unlabelled > 0 {
+        run.warn(&format!("{} documents have no label and take no part", measured.evaluation.unlabelled));
+    }
+    if !measured.unseen.is_empty() {
+        run.warn(&format!(
+            "{} labels were not in the training data, so their documents count as mistakes: {}",
+            measured.unseen.len(),
+            measured.unseen.iter().take(10).cloned().collect::<Vec<_>>().join(", ")
+        ));
+    }
+}
+
+/// The figures for a person.
+pub(super) fn text(evaluation: &Evaluation) -> String {
+    let e = evaluation;
+    let mut facts = vec![
+        ("documents", output::count(e.documents)),
+        (if e.multi_label { "exact match" } else { "accuracy" }, percent(e.accuracy)),
+    ];
+    if let Some(eer) = e.eer {
+        facts.push(("equal error rate", percent(eer)));
+    }
+    if let Some(lrap) = e.lrap {
+        facts.push(("label ranking average precision", percent(lrap)));
+    }
+    if let Some(error) = e.coverage_error {
+        facts.push(("coverage error", format!("{error:.3}")));
+    }
+    if let Some(loss) = e.hamming_loss {
+        facts.push(("Hamming loss", percent(loss)));
+    }
+    for (name, at) in [("precision", &e.precision_at), ("nDCG", &e.ndcg_at), ("nDCG (SCDV)", &e.ndcg_at_scdv)] {
+        if let Some(at) = at {
+            let list: Vec<String> = at.iter().map(|(k, value)| format!("@{k} {}", percent(*value))).collect();
+            facts.push((name, list.join("   ")));
+        }
+    }
+    let mut text = output::facts(&facts);
+    text.push('\n');
+    let average = |name: &str, p: f64, r: f64, f: f64| vec![name.to_string(), percent(p), percent(r), percent(f)];
+    text.push_str(&output::table(
+        &["average", "precision", "recall", "F1"],
+        1,
+        [
+            average("micro", e.micro_precision, e.micro_recall, e.micro_f1),
+            average("macro", e.macro_precision, e.macro_recall, e.macro_f1),
+            average("weighted", e.weighted_precision, e.weighted_recall, e.weighted_f1),
+        ],
+    ));
+    text.push('\n');
+    text.push_str(&output::table(
+        &["class", "documents", "predicted", "precision", "recall", "F1"],
+        1,
+        e.per_class.iter().map(|class| {
+            vec![
+                class.class.clone(),
+                output::count(class.support as usize),
+                output::count(class.predicted as usize),
+                percent(class.precision),
+                percent(class.recall),
+                percent(class.f1),
+            ]
+        }),
+    ));
+    if let Some(confusion) = &e.confusion
+        && confusion.classes.len() <= WIDEST_CONFUSION
+    {
+        // Columns are numbered: twenty long names side by side would not fit any terminal.
+        text.push_str("\nconfusion (rows: true class, columns: predicted, by number)\n");
+        let numbers: Vec<String> = (1..=confusion.classes.len()).map(|n| n.to_string()).collect();
+        let mut heading = vec!["", ""];
+        heading.extend(numbers.iter().map(String::as_str));
+        let rows = confusion.classes.iter().zip(&confusion.counts).zip(&numbers).map(|((class, counts), number)| {
+            let mut row = vec![class.clone(), number.clone()];
+            row.extend(counts.iter().map(|&n| if n == 0 { "·".to_string() } else { n.to_string() }));
+            row
+        });
+        text.push_str(&output::table(&heading, 1, rows));
+    }
+    text
+}

@@ -1,0 +1,37 @@
+//! One file per command.
+
+mod demo;
+mod embed;
+mod evaluate;
+mod inspect;
+mod page;
+mod predict;
+mod stages;
+mod train;
+
+use std::sync::Arc;
+
+use corpuscle::Run;
+
+use crate::args::{Cli, Command, Everywhere};
+use crate::progress::Terminal;
+
+/// Carries out the command.
+pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
+    let everywhere = &cli.everywhere;
+    let run = start(everywhere)?;
+    match &cli.command {
+        Command::Demo(args) => demo::run(args, everywhere, &run),
+        Command::Train(args) => train::run(args, everywhere, &run),
+        Command::Predict(args) => predict::run(args, everywhere, &run),
+        Command::Evaluate(args) => evaluate::run(args, everywhere, &run),
+        Command::Embed(args) => embed::run(args, everywhere, &run),
+        Command::Inspect(args) => inspect::run(args, everywhere, &run),
+        Command::Stages => stages::run(everywhere),
+    }
+}
+
+fn start(everywhere: &Everywhere) -> anyhow::Result<Run> {
+    let run = Run::new(everywhere.seed, everywhere.threads)?;
+    Ok(if everywhere.quiet { run } else { run.with_progress(Arc::new(Terminal::new())) })
+}

@@ -1,0 +1,177 @@
+//! `corpuscle predict`: one row out for every row in, ids kept, in order.
+
+use std::io::{self, BufWriter, Write};
+
+use corpuscle::Run;
+use corpuscle::corpus::Document;
+use corpuscle::recipe::{Model, Predictions, for_each_batch};
+use serde_json::{Map, Value, json};
+
+use super::inspect;
+use crate::args::{Everywhere, Predict, RowFormat};
+use crate::input;
+use crate::output::{self, WrongCall};
+
+pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let options = input::options(&args.reading)?;
+    let (model, _) = inspect::open(&args.model, run)?;
+    let mut documents = input::open(&args.data, &options)?;
+    if everywhere.json {
+        let mut rows = Vec::new();
+        predict_all(&model, &mut documents, run, |document, prediction| {
+            rows.push(as_json(&model, document, prediction, args)?);
+            Ok(())
+        })?;
+        let skipped = input::report_skipped(&documents, run);
+        let documents = rows.len();
+        let seconds = output::seconds(run);
+        return output::print_json(
+            &json!({"documents": documents, "skipped": skipped, "predictions": rows, "seconds": seconds}),
+        );
+    }
+    match &args.output {
+        None => write_rows(&model, &mut documents, args, run, io::stdout().lock())?,
+        Some(path) => {
+            input::check_writable(path)?;
+            output::write_beside(path, |file| write_rows(&model, &mut documents, args, run, file))?;
+        }
+    }
+    input::report_skipped(&documents, run);
+    Ok(())
+}
+
+/// One document's share of a batch of predictions.
+struct Prediction<'a> {
+    all: &'a Predictions,
+    row: usize,
+}
+
+fn predict_all(
+    model: &Model,
+    documents: &mut corpuscle::corpus::Documents,
+    run: &Run,
+    mut each: impl FnMut(&Document, &Prediction<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let started = std::time::Instant::now();
+    for_each_batch(documents, run, |batch| {
+        let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
+        let predictions = model.predict(&texts, run)?;
+        for (row, document) in batch.iter().enumerate() {
+            each(document, &Prediction { all: &predictions, row })?;
+        }
+        anyhow::Ok(())
+    })?;
+    run.add_seconds("predict", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn write_rows(
+    model: &Model,
+    documents: &mut corpuscle::corpus::Documents,
+    args: &Predict,
+    run: &Run,
+    to: impl Write,
+) -> anyhow::Result<()> {
+    let mut to = BufWriter::with_capacity(1 << 16, to);
+    let delimiter = if args.format == RowFormat::Csv { ',' } else { '\t' };
+    if matches!(args.format, RowFormat::Csv | RowFormat::Tsv) {
+        let mut heading = vec!["id", if model.is_multi_label() { "labels" } else { "label" }];
+        heading.extend((args.proba && args.top.is_none()).then_some("probability"));
+        heading.extend(args.top.is_some().then_some("top"));
+        writeln!(to, "{}", heading.join(&delimiter.to_string()))?;
+    }
+    predict_all(model, documents, run, |document, prediction| {
+        match args.format {
+            RowFormat::Jsonl => {
+                serde_json::to_writer(&mut to, &as_json(model, document, prediction, args)?)
+                    .map_err(io::Error::from)?;
+                writeln!(to)?;
+            }
+            RowFormat::Fasttext => {
+                let labels: Vec<String> = names(model, prediction)
+                    .iter()
+                    .map(|name| format!("__label__{}", name.replace(' ', "_")))
+                    .collect();
+                writeln!(to, "{}", labels.join(" "))?;
+            }
+            RowFormat::Csv | RowFormat::Tsv => {
+                let mut cells = vec![document.id.clone(), names(model, prediction).join("|")];
+                if let Some(k) = args.top {
+                    let top = top(model, prediction, k, args.proba)?;
+                    cells.push(
+                        top.iter().map(|(name, value)| format!("{name}:{value:.4}")).collect::<Vec<_>>().join("|"),
+                    );
+                } else if args.proba {
+                    cells.push(best_probability(model, prediction)?.map_or(String::new(), |p| format!("{p:.4}")));
+                }
+                let cells: Vec<String> = cells.iter().map(|cell| quoted(cell, delimiter)).collect();
+                writeln!(to, "{}", cells.join(&delimiter.to_string()))?;
+            }
+        }
+        Ok(())
+    })?;
+    to.flush()?;
+    Ok(())
+}
+
+/// A cell in quotes when it needs them.
+fn quoted(cell: &str, delimiter: char) -> String {
+    if cell.contains([delimiter, '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_string()
+    }
+}
+
+fn names<'m>(model: &'m Model, prediction: &Prediction<'_>) -> Vec<&'m str> {
+    prediction.all.labels[prediction.row].iter().map(|&class| model.classes()[class as usize].as_str()).collect()
+}
+
+fn probabilities<'a>(model: &Model, prediction: &'a Prediction<'_>) -> anyhow::Result<&'a [f32]> {
+    match &prediction.all.probabilities {
+        Some(all) => Ok(all.row(prediction.row)),
+        None => Err(WrongCall(format!(
+            "this model has no probabilities: its recipe `{}` was trained without calibration or on too few documents",
+            model.metadata().recipe
+        ))
+        .into()),
+    }
+}
+
+fn best_probability(model: &Model, prediction: &Prediction<'_>) -> anyhow::Result<Option<f32>> {
+    let probabilities = probabilities(model, prediction)?;
+    Ok(prediction.all.labels[prediction.row].first().map(|&class| probabilities[class as usize]))
+}
+
+/// The K best classes with their probabilities or scores.
+fn top<'m>(model: &'m Model, prediction: &Prediction<'_>, k: u32, proba: bool) -> anyhow::Result<Vec<(&'m str, f32)>> {
+    let values = if proba { probabilities(model, prediction)? } else { prediction.all.scores.row(prediction.row) };
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
+    order.truncate(k as usize);
+    Ok(order.into_iter().map(|class| (model.classes()[class].as_str(), values[class])).collect())
+}
+
+fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args: &Predict) -> anyhow::Result<Value> {
+    let mut row = Map::new();
+    row.insert("id".into(), document.id.clone().into());
+    let names = names(model, prediction);
+    match model.is_multi_label() {
+        true => row.insert("labels".into(), names.into()),
+        false => row.insert("label".into(), names.first().copied().into()),
+    };
+    if args.proba && args.top.is_none() {
+        let probabilities = probabilities(model, prediction)?;
+        let pairs = model.classes().iter().zip(probabilities).map(|(class, &p)| (class.clone(), Value::from(p)));
+        row.insert("probabilities".into(), Value::Object(pairs.collect()));
+    }
+    if let Some(k) = args.top {
+        let what = if args.proba { "probability" } else { "score" };
+        let list: Vec<Value> = top(model, prediction, k, args.proba)?
+            .into_iter()
+            .map(|(name, v)| json!({"label": name, what: v}))
+            .collect();
+        row.insert("top".into(), list.into());
+    }
+    Ok(Value::Object(row))
+}

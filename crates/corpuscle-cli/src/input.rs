@@ -1,0 +1,82 @@
+//! From the reading flags to documents.
+
+use std::path::Path;
+
+use corpuscle::corpus::{Documents, Filter, Format, ReadOptions, read};
+use corpuscle::{Error, Run};
+
+use crate::args::{InputFormat, Reading};
+use crate::output::WrongCall;
+
+/// The reading flags, checked.
+pub(crate) fn options(reading: &Reading) -> anyhow::Result<ReadOptions> {
+    let filters = reading.filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>()?;
+    let options = ReadOptions {
+        text: reading.text.clone(),
+        label: reading.label.clone(),
+        id: reading.id.clone(),
+        weight: reading.weight.clone(),
+        filters,
+        format: reading.input_format.map(|format| match format {
+            InputFormat::Jsonl => Format::JsonLines,
+            InputFormat::Csv => Format::Csv,
+            InputFormat::Tsv => Format::Tsv,
+            InputFormat::Fasttext => Format::FastText,
+            InputFormat::Folders => Format::Folders,
+            InputFormat::Reuters => Format::ReutersSgml,
+            InputFormat::Parquet => Format::Parquet,
+        }),
+        quoting: !reading.no_quotes,
+        max_line: reading.max_line as usize * (1 << 20),
+        label_separator: reading.label_separator,
+        skip_bad: reading.skip_bad,
+    };
+    options.check()?;
+    Ok(options)
+}
+
+/// The same without labels and without filters, which are about the labelled data.
+pub(crate) fn without_labels(options: &ReadOptions) -> ReadOptions {
+    // An empty name is no field at all.
+    ReadOptions { label: Some(String::new()), filters: Vec::new(), ..options.clone() }
+}
+
+/// Opens the data.
+pub(crate) fn open(data: &[String], options: &ReadOptions) -> anyhow::Result<Documents> {
+    Ok(read(data, options)?)
+}
+
+/// Warns of rows that were left out, and says how many.
+pub(crate) fn report_skipped(documents: &Documents, run: &Run) -> u64 {
+    let skipped = documents.skipped();
+    if skipped.count > 0 {
+        run.warn(&format!(
+            "{} rows could not be read and were left out: {}",
+            skipped.count,
+            skipped.reasons.join("; ")
+        ));
+    }
+    skipped.count
+}
+
+/// The names of data files without their folders, for a model's provenance.
+pub(crate) fn names<'a>(data: impl Iterator<Item = &'a String>) -> Vec<String> {
+    data.map(|path| {
+        Path::new(path).file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned())
+    })
+    .collect()
+}
+
+/// Fails before the work starts when the output could not be written after it.
+pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    if path.is_dir() {
+        return Err(WrongCall(format!("{} is a folder; name a file to write to", path.display())).into());
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    // Writing beside and renaming needs the folder, not the file, to be writable: so that is what is tried.
+    tempfile::Builder::new().prefix(".corpuscle-").tempfile_in(folder).map_err(|e| Error::io(path, e))?;
+    Ok(())
+}

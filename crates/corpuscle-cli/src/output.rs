@@ -1,0 +1,155 @@
+//! What people and programs read: tables, JSON, complaints.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use comfy_table::{CellAlignment, Table, presets};
+use corpuscle::Run;
+use serde_json::{Map, Value};
+
+/// The call itself was wrong: exit code 2.
+#[derive(Debug)]
+pub(crate) struct WrongCall(pub(crate) String);
+
+impl fmt::Display for WrongCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongCall {}
+
+/// Whether the reader of our output has gone away, which is no failure.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+}
+
+/// Says what went wrong, on stderr.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut stderr = io::stderr().lock();
+    // Nobody is left to tell when stderr is gone.
+    let _ = writeln!(stderr, "corpuscle: {error:#}");
+}
+
+/// Writes one JSON object to stdout.
+pub(crate) fn print_json(value: &Value) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    writeln!(stdout)?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes text to stdout.
+pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes a whole file or none: `write` fills one beside the place, which is then renamed over it.
+pub(crate) fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let failed = |e: io::Error| corpuscle::Error::io(path, e);
+    // A temporary file is removed when it goes out of scope, whatever went wrong.
+    let mut file = tempfile::Builder::new().prefix(".corpuscle-").tempfile_in(folder).map_err(failed)?;
+    write(file.as_file_mut()).with_context(|| format!("cannot write {}", path.display()))?;
+    file.as_file().sync_all().map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Temporary files are private; what a command writes is as readable as any other output.
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+/// The seconds of every stage run so far, as JSON.
+pub(crate) fn seconds(run: &Run) -> Value {
+    let list = run.seconds().into_iter().map(|(stage, seconds)| (stage, Value::from(round(seconds, 6))));
+    Value::Object(list.collect::<Map<_, _>>())
+}
+
+/// A number cut to so many places.
+pub(crate) fn round(value: f64, places: i32) -> f64 {
+    let unit = 10f64.powi(places);
+    (value * unit).round() / unit
+}
+
+/// A table with a heading; the columns after the first `left` are aligned to the right.
+pub(crate) fn table(heading: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(heading.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(index > 0) * 2, 0));
+        if index >= left {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let text: Vec<String> = table.lines().map(|line| line.trim_end().to_string()).collect();
+    text.join("\n") + "\n"
+}
+
+/// Lines of `name  value`.
+pub(crate) fn facts(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
+/// 0.8612 as `86.12 %`.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{:.2} %", 100.0 * fraction)
+}
+
+/// A size in the unit that reads best.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.2} GB", count as f64 / 1e9),
+    }
+}
+
+/// A count with its digits in groups of three.
+pub(crate) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_line_up() {
+        let text = table(&["class", "F1"], 1, [vec!["a".into(), "1".into()], vec!["long name".into(), "10".into()]]);
+        assert_eq!(text, "class      F1\na           1\nlong name  10\n");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(count(1234567), "1\u{202f}234\u{202f}567");
+        assert_eq!(bytes(2_500_000), "2.5 MB");
+        assert_eq!(percent(0.86123), "86.12 %");
+    }
+}

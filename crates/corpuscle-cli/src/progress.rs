@@ -1,0 +1,80 @@
+//! Progress on stderr: a bar with an estimate when the length is known, a spinner when not, nothing when nobody looks.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use corpuscle::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Shows progress when stderr is a terminal; warnings always.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    bar: Mutex<Option<ProgressBar>>,
+    shows_bars: bool,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        Terminal { bar: Mutex::new(None), shows_bars: std::io::stderr().is_terminal() }
+    }
+
+    fn with_bar(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
+        if let Ok(mut bar) = self.bar.lock() {
+            act(&mut bar);
+        }
+    }
+}
+
+impl Progress for Terminal {
+    fn start(&self, stage: &str, total: Option<u64>) {
+        if !self.shows_bars {
+            return;
+        }
+        let (new, template) = match total {
+            Some(total) => {
+                (ProgressBar::new(total), "{msg:12} [{bar:32}] {human_pos}/{human_len}  {elapsed}, {eta} left")
+            }
+            None => (ProgressBar::new_spinner(), "{msg:12} {spinner} {human_pos:>9}  {elapsed}"),
+        };
+        // A template that cannot be read would be a bug here; the default style still shows progress.
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        new.set_style(style.progress_chars("=> "));
+        new.set_message(stage.to_string());
+        new.enable_steady_tick(Duration::from_millis(120));
+        self.with_bar(|bar| {
+            if let Some(old) = bar.replace(new) {
+                old.finish_and_clear();
+            }
+        });
+    }
+
+    fn advance(&self, steps: u64) {
+        if self.shows_bars {
+            self.with_bar(|bar| {
+                if let Some(bar) = bar {
+                    bar.inc(steps);
+                }
+            });
+        }
+    }
+
+    fn finish(&self, _stage: &str, _seconds: f64) {
+        self.with_bar(|bar| {
+            if let Some(old) = bar.take() {
+                old.finish_and_clear();
+            }
+        });
+    }
+
+    fn warn(&self, message: &str) {
+        let show = || {
+            // Nobody is left to warn when stderr is gone.
+            let _ = writeln!(std::io::stderr().lock(), "warning: {message}");
+        };
+        self.with_bar(|bar| match bar {
+            Some(bar) => bar.suspend(show),
+            None => show(),
+        });
+    }
+}

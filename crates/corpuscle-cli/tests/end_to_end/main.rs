@@ -1,0 +1,10 @@
+//! The command as people use it: one binary, a file for each kind of use.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod corpora;
+mod embedding;
+mod faults;
+mod journey;
+mod multi_label;
+mod same_bits;
+mod support;

@@ -1,0 +1,203 @@
+//! Fitting and applying the part of a recipe between words and scores.
+//!
+//! The fitted tree mirrors the recipe's: the same pipes, sums and weights with fitted stages at the leaves. Arrays of a
+//! leaf are stored under its place in the tree (`body/0/1`), so the recipe's text alone says how to read them back.
+
+use super::plan::Node;
+use super::stage::{FittedProjector, FittedVectorizer};
+use crate::corpus::Labels;
+use crate::matrix::Matrix;
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// A fitted part of a recipe.
+#[derive(Debug)]
+pub(super) enum Fitted {
+    Vectorize { name: &'static str, stage: Box<dyn FittedVectorizer> },
+    Project { name: &'static str, stage: Box<dyn FittedProjector> },
+    Pipe(Vec<Fitted>),
+    Sum(Vec<Fitted>),
+    Weighted(Box<Fitted>, f32),
+}
+
+/// What flows from part to part.
+#[derive(Debug, Clone)]
+pub(super) enum Flow<'a> {
+    Words(&'a Tokens),
+    Matrix(Matrix),
+}
+
+/// The planner feeds every stage what it takes, so this is never seen; it is an error and not a panic all the same.
+fn misfed(name: &str) -> Error {
+    Error::data(format!("`{name}` was fed the wrong kind of input"))
+}
+
+impl Node {
+    /// Fits every stage in turn, each on what the ones before it make of the documents.
+    pub(super) fn fit(&self, flow: Flow<'_>, labels: &Labels, run: &Run) -> Result<(Fitted, Matrix)> {
+        match (self, flow) {
+            (Node::Vectorize(params), Flow::Words(tokens)) => {
+                let name = params.name();
+                let (stage, matrix) = run.stage(name, None, || params.fit(tokens, run))?;
+                Ok((Fitted::Vectorize { name, stage }, matrix))
+            }
+            (Node::Project(params), Flow::Matrix(matrix)) => {
+                let name = params.name();
+                let (stage, matrix) = run.stage(name, None, || params.fit(matrix, labels, run))?;
+                Ok((Fitted::Project { name, stage }, matrix))
+            }
+            (Node::Pipe(parts), mut flow) => {
+                let mut fitted = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let (stage, matrix) = part.fit(flow, labels, run)?;
+                    fitted.push(stage);
+                    flow = Flow::Matrix(matrix);
+                }
+                match flow {
+                    Flow::Matrix(matrix) => Ok((Fitted::Pipe(fitted), matrix)),
+                    Flow::Words(_) => Err(misfed("|")),
+                }
+            }
+            (Node::Sum(parts), flow) => {
+                let mut fitted = Vec::with_capacity(parts.len());
+                let mut joined: Option<Matrix> = None;
+                for part in parts {
+                    let (stage, matrix) = part.fit(flow.clone(), labels, run)?;
+                    fitted.push(stage);
+                    joined = Some(match joined {
+                        None => matrix,
+                        Some(before) => before.beside(&matrix)?,
+                    });
+                }
+                Ok((Fitted::Sum(fitted), joined.ok_or_else(|| misfed("+"))?))
+            }
+            (Node::Weighted(part, weight), flow) => {
+                let (stage, mut matrix) = part.fit(flow, labels, run)?;
+                run.install(|| matrix.scale(*weight));
+                Ok((Fitted::Weighted(Box::new(stage), *weight), matrix))
+            }
+            (Node::Vectorize(params), Flow::Matrix(_)) => Err(misfed(params.name())),
+            (Node::Project(params), Flow::Words(_)) => Err(misfed(params.name())),
+        }
+    }
+
+    /// Takes the fitted tree of this shape out of a store.
+    pub(super) fn load(&self, store: &StoreReader<'_>) -> Result<Fitted> {
+        let all = |parts: &[Node]| -> Result<Vec<Fitted>> {
+            parts.iter().enumerate().map(|(index, part)| part.load(&store.scope(&index.to_string()))).collect()
+        };
+        Ok(match self {
+            Node::Vectorize(params) => Fitted::Vectorize { name: params.name(), stage: params.load(store)? },
+            Node::Project(params) => Fitted::Project { name: params.name(), stage: params.load(store)? },
+            Node::Pipe(parts) => Fitted::Pipe(all(parts)?),
+            Node::Sum(parts) => Fitted::Sum(all(parts)?),
+            Node::Weighted(part, weight) => Fitted::Weighted(Box::new(part.load(&store.scope("0"))?), *weight),
+        })
+    }
+}
+
+impl Fitted {
+    /// The matrix of any documents.
+    pub(super) fn transform(&self, flow: Flow<'_>, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        match (self, flow) {
+            (Fitted::Vectorize { stage, .. }, Flow::Words(tokens)) => stage.transform(tokens, run),
+            (Fitted::Project { stage, .. }, Flow::Matrix(matrix)) => stage.transform(matrix, run),
+            (Fitted::Pipe(parts), mut flow) => {
+                for part in parts {
+                    flow = Flow::Matrix(part.transform(flow, run)?);
+                }
+                match flow {
+                    Flow::Matrix(matrix) => Ok(matrix),
+                    Flow::Words(_) => Err(misfed("|")),
+                }
+            }
+            (Fitted::Sum(parts), flow) => {
+                let mut joined: Option<Matrix> = None;
+                for part in parts {
+                    let matrix = part.transform(flow.clone(), run)?;
+                    joined = Some(match joined {
+                        None => matrix,
+                        Some(before) => before.beside(&matrix)?,
+                    });
+                }
+                joined.ok_or_else(|| misfed("+"))
+            }
+            (Fitted::Weighted(part, weight), flow) => {
+                let mut matrix = part.transform(flow, run)?;
+                run.install(|| matrix.scale(*weight));
+                Ok(matrix)
+            }
+            (Fitted::Vectorize { name, .. }, Flow::Matrix(_)) | (Fitted::Project { name, .. }, Flow::Words(_)) => {
+                Err(misfed(name))
+            }
+        }
+    }
+
+    /// Puts every stage into a store, each under its place in the tree.
+    pub(super) fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        match self {
+            Fitted::Vectorize { stage, .. } => stage.save(out),
+            Fitted::Project { stage, .. } => stage.save(out),
+            Fitted::Pipe(parts) | Fitted::Sum(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    out.scope(&index.to_string(), |out| part.save(out))?;
+                }
+                Ok(())
+            }
+            Fitted::Weighted(part, _) => out.scope("0", |out| part.save(out)),
+        }
+    }
+
+    /// What the sparse columns stand for.
+    pub(super) fn feature_names(&self, before: Vec<String>) -> Vec<String> {
+        match self {
+            Fitted::Vectorize { stage, .. } => stage.feature_names(),
+            Fitted::Project { stage, .. } => stage.feature_names(before),
+            Fitted::Pipe(parts) => parts.iter().fold(before, |names, part| part.feature_names(names)),
+            Fitted::Sum(parts) => parts.iter().flat_map(|part| part.feature_names(before.clone())).collect(),
+            Fitted::Weighted(part, _) => part.feature_names(before),
+        }
+    }
+
+    /// How many columns come out; fails when a stage cannot take what the one before it gives.
+    pub(super) fn n_columns(&self, before: usize) -> Result<usize> {
+        match self {
+            Fitted::Vectorize { stage, .. } => Ok(stage.n_columns()),
+            Fitted::Project { stage, .. } => stage.n_columns(before),
+            Fitted::Pipe(parts) => parts.iter().try_fold(before, |columns, part| part.n_columns(columns)),
+            Fitted::Sum(parts) => {
+                let mut sum = 0;
+                for part in parts {
+                    sum += part.n_columns(before)?;
+                }
+                Ok(sum)
+            }
+            Fitted::Weighted(part, _) => part.n_columns(before),
+        }
+    }
+
+    /// Name and width of every stage in order, for `inspect`.
+    pub(super) fn widths(&self, before: usize, list: &mut Vec<(&'static str, usize)>) -> Result<usize> {
+        let columns = self.n_columns(before)?;
+        match self {
+            Fitted::Vectorize { name, .. } | Fitted::Project { name, .. } => list.push((name, columns)),
+            Fitted::Pipe(parts) => {
+                let mut width = before;
+                for part in parts {
+                    width = part.widths(width, list)?;
+                }
+            }
+            Fitted::Sum(parts) => {
+                for part in parts {
+                    part.widths(before, list)?;
+                }
+            }
+            Fitted::Weighted(part, _) => {
+                part.widths(before, list)?;
+            }
+        }
+        Ok(columns)
+    }
+}

@@ -1,0 +1,263 @@
+//! A fitted recipe: predicts, represents, explains, and lives in a file.
+//!
+//! ```
+//! use corpuscle::{Run, corpus::Document, recipe::{Corpus, Recipe}};
+//! let run = Run::new(42, 1)?;
+//! let recipe = Recipe::parse("tfidf | svm")?;
+//! let documents = [
+//!     Document::new("1", "the printer is out of paper").labelled("printer"),
+//!     Document::new("2", "paper jam in the printer").labelled("printer"),
+//!     Document::new("3", "cannot log in with my password").labelled("login"),
+//!     Document::new("4", "forgot my password again").labelled("login"),
+//! ];
+//! let corpus = Corpus::read(documents.map(Ok), recipe.words(), &run)?;
+//! let model = recipe.fit(&corpus, &run)?;
+//! let predictions = model.predict(&["password does not work"], &run)?;
+//! assert_eq!(model.classes()[predictions.labels[0][0] as usize], "login");
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+use std::path::Path;
+
+use super::data::Corpus;
+use super::decide::Decision;
+use super::fit::{Fitted, Flow};
+use super::model_file::{self, FORMAT, Metadata, Provenance};
+use super::plan::Recipe;
+use super::stage::FittedClassifier;
+use crate::corpus::Labels;
+use crate::matrix::{Dense, Matrix};
+use crate::store::StoreWriter;
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// A fitted recipe.
+#[derive(Debug)]
+pub struct Model {
+    recipe: Recipe,
+    body: Fitted,
+    classifier: Option<Box<dyn FittedClassifier>>,
+    decision: Decision,
+    metadata: Metadata,
+}
+
+/// What a model says about documents.
+#[derive(Debug, Clone)]
+pub struct Predictions {
+    /// The classes given to each document: one, or any number for a multi-label model, best first.
+    pub labels: Vec<Vec<u32>>,
+    /// Scores: documents × classes.
+    pub scores: Dense,
+    /// Probabilities: documents × classes, when the model can tell.
+    pub probabilities: Option<Dense>,
+}
+
+/// One term's part in a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contribution {
+    /// The term.
+    pub term: String,
+    /// What it adds to the score of the class asked about.
+    pub amount: f64,
+}
+
+impl Recipe {
+    /// Fits every stage on a corpus tokenised with this recipe's [`Recipe::words`].
+    pub fn fit(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
+        self.check_labels(&corpus.labels)?;
+        let (body, matrix) = self.body().fit(Flow::Words(&corpus.tokens), &corpus.labels, run)?;
+        let mut fitted_classifier = None;
+        let mut decision = Decision::default();
+        if let Some(classifier) = self.classifier() {
+            let (labels, weights) = (&corpus.labels, corpus.weights.as_deref());
+            let fitted = run.stage(classifier.name(), None, || classifier.fit(&matrix, labels, weights, run))?;
+            decision = Decision::fit(classifier, fitted.as_ref(), &matrix, labels, weights, run)?;
+            fitted_classifier = Some(fitted);
+        }
+        let about = Provenance {
+            documents: corpus.len(),
+            labelled: corpus.labels.labelled_rows().len(),
+            tokens: corpus.tokens.n_tokens() as u64,
+            seed: run.seed(),
+            multi_label: corpus.labels.is_multi_label(),
+            sources: corpus.sources.clone(),
+        };
+        let metadata = Metadata {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            recipe: self.to_string(),
+            classes: corpus.labels.classes().to_vec(),
+            about,
+            sha256: String::new(),
+        };
+        Ok(Model { recipe: self.clone(), body, classifier: fitted_classifier, decision, metadata })
+    }
+
+    fn check_labels(&self, labels: &Labels) -> Result<()> {
+        let Some(stage) = self.needs_labels() else { return Ok(()) };
+        if labels.labelled_rows().is_empty() {
+            let n = labels.len();
+            return Err(Error::data(format!(
+                "`{stage}` needs labels; none of the {n} documents has one. Name the field that holds them with --label"
+            )));
+        }
+        if labels.n_classes() == 1 && !labels.is_multi_label() {
+            return Err(Error::data(format!(
+                "every labelled document has the label `{}`; `{stage}` needs at least two classes to tell apart",
+                labels.classes()[0]
+            )));
+        }
+        if labels.n_classes() == 0 {
+            return Err(Error::data(format!("`{stage}` needs labels; every list of labels is empty")));
+        }
+        Ok(())
+    }
+}
+
+impl Model {
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The class names, by number.
+    pub fn classes(&self) -> &[String] {
+        &self.metadata.classes
+    }
+
+    /// Whether a document may get several labels.
+    pub fn is_multi_label(&self) -> bool {
+        self.metadata.about.multi_label
+    }
+
+    /// Recipe, versions, provenance; the checksum is empty until the model has been in a file.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Name and number of columns of every stage.
+    pub fn widths(&self) -> Result<Vec<(&'static str, usize)>> {
+        let mut list = Vec::new();
+        self.body.widths(0, &mut list)?;
+        Ok(list)
+    }
+
+    /// What was reached in fitting the classifier: (what, value).
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let mut notes = self.classifier.as_ref().map(|classifier| classifier.notes()).unwrap_or_default();
+        notes.extend(self.decision.notes());
+        notes
+    }
+
+    /// What the sparse columns of the representation stand for.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.body.feature_names(Vec::new())
+    }
+
+    /// The documents as the classifier sees them.
+    pub fn represent(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        self.body.transform(Flow::Words(tokens), run)
+    }
+
+    /// The same, from texts.
+    pub fn represent_texts<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Matrix> {
+        self.represent(&self.recipe.words().tokenize(texts, run)?, run)
+    }
+
+    /// Classifies texts.
+    pub fn predict<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Predictions> {
+        self.predict_matrix(&self.represent_texts(texts, run)?, run)
+    }
+
+    /// Classifies documents already represented by [`Model::represent`].
+    pub fn predict_matrix(&self, x: &Matrix, run: &Run) -> Result<Predictions> {
+        let classifier = self.classifier()?;
+        let scores = classifier.scores(x, run)?;
+        let labels = self.decision.labels(classifier, &scores, self.is_multi_label())?;
+        let probabilities = self.decision.probabilities(classifier, &scores)?;
+        Ok(Predictions { labels, scores, probabilities })
+    }
+
+    fn classifier(&self) -> Result<&dyn FittedClassifier> {
+        self.classifier.as_deref().ok_or_else(|| {
+            Error::data(format!(
+                "this model is a representation only (`{}`); train one with a classifier, such as `{} | svm`",
+                self.metadata.recipe, self.metadata.recipe
+            ))
+        })
+    }
+
+    /// The terms of a document that add most to, or take most from, the score of `class`, strongest first. Exact for a
+    /// linear classifier over named columns; `None` for any other.
+    pub fn contributions(&self, text: &str, class: u32, run: &Run) -> Result<Option<Vec<Contribution>>> {
+        let Some(linear) = self.classifier()?.linear() else { return Ok(None) };
+        let x = self.represent_texts(&[text], run)?;
+        let names = self.feature_names();
+        let mut list: Vec<Contribution> = Vec::new();
+        let row = x.row(0);
+        for (&column, &value) in row.columns.iter().zip(row.values) {
+            let weight = linear.weights().row(column as usize)[class as usize];
+            if let Some(term) = names.get(column as usize) {
+                list.push(Contribution { term: term.clone(), amount: f64::from(value) * f64::from(weight) });
+            }
+        }
+        list.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()).then_with(|| a.term.cmp(&b.term)));
+        Ok(Some(list))
+    }
+
+    /// The bytes of the model's file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut store = StoreWriter::new();
+        store.scope("body", |out| self.body.save(out))?;
+        if let Some(classifier) = &self.classifier {
+            store.scope("classifier", |out| classifier.save(out))?;
+            store.scope("decision", |out| self.decision.save(out));
+        }
+        model_file::to_bytes(&self.metadata, store)
+    }
+
+    /// A model from the bytes of its file, checked whole.
+    pub fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self> {
+        let (metadata, loaded) = model_file::from_bytes(bytes)?;
+        let store = loaded.reader();
+        let recipe = Recipe::parse(&metadata.recipe)
+            .map_err(|e| Error::model(format!("its recipe is not one this version knows: {e}")))?;
+        let body = recipe.body().load(&store.scope("body")).map_err(as_model_error)?;
+        let columns = body.n_columns(0).map_err(as_model_error)?;
+        let mut classifier = None;
+        let mut decision = Decision::default();
+        if let Some(stage) = recipe.classifier() {
+            let fitted = stage.load(&store.scope("classifier"), run).map_err(as_model_error)?;
+            if fitted.n_classes() != metadata.classes.len() || fitted.n_columns() != columns {
+                return Err(Error::model(format!(
+                    "the classifier has {} classes over {} columns, the rest of the model {} and {columns}",
+                    fitted.n_classes(),
+                    fitted.n_columns(),
+                    metadata.classes.len()
+                )));
+            }
+            decision = Decision::load(&store.scope("decision"), metadata.classes.len()).map_err(as_model_error)?;
+            classifier = Some(fitted);
+        }
+        Ok(Model { recipe, body, classifier, decision, metadata })
+    }
+
+    /// Writes the model's file: whole or not at all.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        model_file::write_whole(path.as_ref(), &self.to_bytes()?)
+    }
+
+    /// Reads a model's file.
+    pub fn load(path: impl AsRef<Path>, run: &Run) -> Result<Self> {
+        let bytes = std::fs::read(path.as_ref()).map_err(|e| Error::io(path.as_ref(), e))?;
+        Self::from_bytes(&bytes, run)
+    }
+}
+
+/// Whatever is wrong with what a file holds is the file's fault.
+fn as_model_error(error: Error) -> Error {
+    match error {
+        Error::BadModel { .. } => error,
+        other => Error::model(other.to_string()),
+    }
+}

@@ -1,0 +1,23 @@
+//! Recipes with a name.
+
+const PRESETS: &[(&str, &str)] = &[
+    ("tfidf-svm", "tfidf(sublinear=true) | svm"),
+    ("tfidf-logistic", "tfidf(sublinear=true) | logistic"),
+    ("tfidf-knn", "words(stop=english) | tfidf(sublinear=true) | knn"),
+    ("bigram-svm", "tfidf(ngrams=2, sublinear=true) | svm"),
+];
+
+/// The recipe of that name.
+pub fn find(name: &str) -> Option<&'static str> {
+    PRESETS.iter().find(|(known, _)| *known == name).map(|(_, recipe)| *recipe)
+}
+
+/// All names with their recipes.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.iter().copied()
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
