@@ -26,6 +26,9 @@ const FORCING: f64 = 0.5;
 const MAX_INNER: usize = 60;
 /// Most halvings of a Newton step.
 const MAX_HALVINGS: usize = 30;
+/// Newton steps in a row that may leave the objective where it is: the gradient still shrinks for a few when rounding
+/// already hides the descent.
+const MAX_STALLS: usize = 4;
 /// Columns or documents a thread takes at a time; sums are made per chunk, then over chunks in order.
 const CHUNK: usize = 1024;
 
@@ -77,7 +80,7 @@ impl<'a, const N: usize> Newton<'a, N> {
             vector[self.tiles * self.columns..].copy_from_slice(biases);
             self.scores.par_chunks_mut(self.tiles).for_each(|scores| scores.copy_from_slice(biases));
         }
-        let (mut steps, mut gaps) = ([0usize; N], [f64::INFINITY; N]);
+        let (mut steps, mut gaps, mut stalled) = ([0usize; N], [f64::INFINITY; N], 0);
         let mut objective = self.objective(&vector);
         for step in 0..=limits.max_iter {
             run.check()?;
@@ -97,8 +100,11 @@ impl<'a, const N: usize> Newton<'a, N> {
             for lane in 0..N {
                 steps[lane] += usize::from(going[lane]);
             }
-            if !self.search(&mut vector, &gradient, &direction, &mut objective, run)? {
-                // Rounding hides any further descent: this is as far as 32-bit weights go.
+            let before = objective;
+            self.search(&mut vector, &gradient, &direction, &mut objective, run)?;
+            let fell = (0..N).any(|lane| objective[lane] < before[lane]);
+            stalled = if fell { 0 } else { stalled + 1 };
+            if stalled == MAX_STALLS {
                 break;
             }
         }
@@ -149,7 +155,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         Ok(Direction { vector: direction, change })
     }
 
-    /// Moves along the direction by the largest of 1, ½, ¼ … that lowers the objective enough. Whether any lane moved.
+    /// Moves along the direction by the largest of 1, ½, ¼ … that lowers the objective enough.
     fn search(
         &mut self,
         vector: &mut [[f32; N]],
@@ -157,7 +163,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         direction: &Direction<N>,
         objective: &mut Lanes<N>,
         run: &Run,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let Direction { vector: direction, change } = direction;
         let slope = self.dot(gradient, direction, None);
         let (mut size, mut taken) = ([1f32; N], [0f32; N]);
@@ -178,16 +184,15 @@ impl<'a, const N: usize> Newton<'a, N> {
                 }
             }
             if settled {
-                let fell = (0..N).any(|lane| next[lane] < objective[lane]);
                 *objective = next;
-                return Ok(fell);
+                return Ok(());
             }
         }
         let back = taken.map(|taken| -taken);
         add(vector, back, direction);
         add(&mut self.scores, back, change);
         *objective = self.objective(vector);
-        Ok(false)
+        Ok(())
     }
 
     /// P at the scores as they stand; leaves probabilities and slopes behind.

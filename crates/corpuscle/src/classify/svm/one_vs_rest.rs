@@ -29,7 +29,7 @@ const BLOCK: usize = 64;
 const PASSES_BETWEEN_CHECKS: usize = 20;
 
 /// Steps of the search for the best bias, at most.
-const BIAS_STEPS: usize = 25;
+const BIAS_STEPS: usize = 40;
 
 /// One class against others.
 pub(super) struct Target {
@@ -96,9 +96,12 @@ pub(super) fn solve<const N: usize>(
         let estimates = solver.gaps(met, solver.biases());
         let close = (0..targets.len()).all(|lane| estimates[lane] <= 1.5 * tolerance);
         if close || since_check == PASSES_BETWEEN_CHECKS || passes == max_iter {
+            if since_check == PASSES_BETWEEN_CHECKS {
+                solver.refresh();
+            }
             since_check = 0;
             let losses;
-            (losses, biases) = solver.losses();
+            (losses, biases) = solver.losses(1e-3 * tolerance);
             gaps.copy_from_slice(&solver.gaps(losses, biases)[..targets.len()]);
             if gaps.iter().all(|&gap| gap <= tolerance) {
                 break;
@@ -137,6 +140,19 @@ impl<'a, const N: usize> Solver<'a, N> {
         };
         solver.unshrink();
         solver
+    }
+
+    /// Makes the weights from α anew, without the rounding of all the steps that led there.
+    fn refresh(&mut self) {
+        self.weights.fill([0.0; N]);
+        self.pull = [0.0; N];
+        for document in 0..self.data.len() {
+            let (alpha, signs) = (self.alpha[document], self.signs[document]);
+            if alpha != [0.0; N] {
+                let signed = |lane: usize| if signs >> lane & 1 == 1 { alpha[lane] } else { -alpha[lane] };
+                self.add(document, std::array::from_fn(signed));
+            }
+        }
     }
 
     fn unshrink(&mut self) {
@@ -253,7 +269,7 @@ impl<'a, const N: usize> Solver<'a, N> {
     ///
     /// Every document pulls at the bias, so it still swings with the last documents of a pass when all other weights
     /// have settled.
-    fn losses(&self) -> ([f64; N], [f32; N]) {
+    fn losses(&self, precision: f64) -> ([f64; N], [f32; N]) {
         let mut margins: [Vec<Margin>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
         let (prices, mut biases) = (self.prices(), self.biases());
         for document in 0..self.data.len() {
@@ -268,7 +284,7 @@ impl<'a, const N: usize> Solver<'a, N> {
         }
         let mut losses = [0f64; N];
         for lane in 0..self.targets.len() {
-            (losses[lane], biases[lane]) = best_bias(&margins[lane], biases[lane], self.bias, self.loss);
+            (losses[lane], biases[lane]) = best_bias(&margins[lane], biases[lane], self.bias, self.loss, precision);
         }
         (losses, biases)
     }
@@ -321,16 +337,16 @@ struct Margin {
 }
 
 /// The losses and the bias after moving the bias from where the margins were taken to where it minimises the
-/// objective, all other weights fixed: Newton's method kept inside a shrinking bracket.
-fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss) -> (f64, f32) {
+/// objective, all other weights fixed: Newton's method kept inside a shrinking bracket, to the given precision.
+fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss, precision: f64) -> (f64, f32) {
     let squared = loss == Loss::SquaredHinge;
     // The losses at a shift of the scores, their slope and their curvature.
-    let at = |shift: f32| {
+    let at = |shift: f64| {
         let (mut sum, mut slope, mut curvature) = (0f64, 0f64, 0f64);
         for Margin { slack, sign, price } in margins {
-            let slack = slack - sign * shift;
+            let slack = f64::from(*slack) - f64::from(*sign) * shift;
             if slack > 0.0 {
-                let (slack, price) = (f64::from(slack), f64::from(*price));
+                let price = f64::from(*price);
                 sum += price * if squared { slack * slack } else { slack };
                 slope -= f64::from(*sign) * price * if squared { 2.0 * slack } else { 1.0 };
                 curvature += if squared { 2.0 * price } else { 0.0 };
@@ -346,7 +362,7 @@ fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss) -> (f64, f32
     let mut shift = 0f64;
     let (mut best, mut best_losses, mut best_shift) = (f64::INFINITY, 0.0, 0.0);
     for _ in 0..BIAS_STEPS {
-        let (losses, slope, curvature) = at(shift as f32);
+        let (losses, slope, curvature) = at(shift);
         let whole = f64::from(from) + shift;
         if losses + bias.penalty(whole) < best {
             (best, best_losses, best_shift) = (losses + bias.penalty(whole), losses, shift);
@@ -364,7 +380,7 @@ fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss) -> (f64, f32
             // No bracket yet, and the hinge has little curvature to go by: margins are about 1.
             _ => shift - slope.signum() * 0.5,
         };
-        if (next - shift).abs() < 1e-6 {
+        if (next - shift).abs() < precision {
             break;
         }
         shift = next;

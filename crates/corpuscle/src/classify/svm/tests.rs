@@ -21,10 +21,12 @@ fn decision_values_are_those_of_scikit_learn() {
     let fixture = Fixture::read();
     for case in &fixture.svm {
         let balanced = SvmParams { class_weight: ClassWeight::Balanced, ..tight() };
-        let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..tight() };
+        // About as far as 32-bit scores go under the hinge, whose gap is of first order in them.
+        let hinge = SvmParams { loss: Loss::Hinge, tolerance: 3e-6, ..tight() };
+        let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..hinge };
         let params = match case.name.as_str() {
             "squared-hinge" | "weights" | "two-classes" | "several-labels" => tight(),
-            "hinge" | "hinge-weights" => SvmParams { loss: Loss::Hinge, ..tight() },
+            "hinge" | "hinge-weights" => hinge,
             "c=0.1" => SvmParams { c: Cost::Value(0.1), ..tight() },
             "c=10" => SvmParams { c: Cost::Value(10.0), ..tight() },
             "balanced" | "two-classes-balanced" => balanced,
