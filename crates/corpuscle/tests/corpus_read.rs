@@ -1,7 +1,7 @@
 //! Reading whole files: every format, the ways they can be packed, and the fields and filters.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -294,27 +294,4 @@ fn child_that_reads_standard_input() {
     }
     let documents = read_all(&["-"], &ReadOptions::default()).unwrap();
     assert_eq!(documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
-}
-
-/// `cargo test --release --test corpus_read speed -- --ignored --nocapture` times the reading of a real corpus.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/20newsgroups.jsonl.gz");
-    if !std::path::Path::new(file).exists() {
-        eprintln!("skipped: {file} is not there");
-        return;
-    }
-    let mut plain = Vec::new();
-    flate2::read::MultiGzDecoder::new(std::fs::File::open(file).unwrap()).read_to_end(&mut plain).unwrap();
-    let folder = folder(&[("plain.jsonl", &plain), ("zstd.jsonl", &zstd::encode_all(&plain[..], 3).unwrap())]);
-    for path in [PathBuf::from(file), folder.path().join("plain.jsonl"), folder.path().join("zstd.jsonl")] {
-        let times = (0..7).map(|_| {
-            let started = std::time::Instant::now();
-            let documents = read(&[&path], &ReadOptions::default()).unwrap();
-            assert_eq!(documents.map(Result::unwrap).filter(|d| !d.text.is_empty()).count(), 18846);
-            started.elapsed().as_secs_f64()
-        });
-        eprintln!("{:.3} s at best of 7: {}", times.fold(f64::INFINITY, f64::min), path.display());
-    }
 }

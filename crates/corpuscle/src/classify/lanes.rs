@@ -29,7 +29,7 @@ pub(super) fn dot<const N: usize>(columns: &[u32], values: &[f32], weights: &[[f
     even
 }
 
-/// Σ values[i] · weights[i], each class on its own.
+/// Σ `values[i] · weights[i]`, each class on its own.
 #[inline(always)]
 pub(super) fn dot_dense<const N: usize>(values: &[f32], weights: &[[f32; N]]) -> [f32; N] {
     let (mut even, mut odd) = ([0f32; N], [0f32; N]);
@@ -63,7 +63,7 @@ pub(super) fn add<const N: usize>(columns: &[u32], values: &[f32], scale: [f32; 
     }
 }
 
-/// weights[i] += values[i] · scale, each class with its own scale.
+/// `weights[i] += values[i] · scale`, each class with its own scale.
 #[inline(always)]
 pub(super) fn add_dense<const N: usize>(values: &[f32], scale: [f32; N], weights: &mut [[f32; N]]) {
     for (&value, weight) in values.iter().zip(weights) {

@@ -86,7 +86,7 @@ impl Classifier for Logistic {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Box<dyn FittedClassifier>> {
-        let mut params = self.params.clone();
+        let mut params = self.params;
         if labels.is_multi_label() {
             params.multiclass = LogisticMulticlass::OneVsRest;
         }
