@@ -130,9 +130,14 @@ impl Run {
     /// Runs one named stage on this run's workers, timing it and reporting its start and end.
     pub fn stage<R: Send>(&self, name: &str, total: Option<u64>, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
         self.check()?;
+        self.watch(name, total, || self.install(work))
+    }
+
+    /// Like [`Run::stage`] for work that runs on the caller's own thread and has errors of its own.
+    pub fn watch<R>(&self, name: &str, total: Option<u64>, work: impl FnOnce() -> R) -> R {
         self.progress.start(name, total);
         let started = Instant::now();
-        let result = self.install(work);
+        let result = work();
         let seconds = started.elapsed().as_secs_f64();
         self.progress.finish(name, seconds);
         self.add_seconds(name, seconds);

@@ -89,6 +89,7 @@ fn compare(recipe: &str, train: &[Document], test: &[Document], run: &Run) -> an
 
 /// One message, what was decided and what carried the decision.
 pub(super) struct Explained {
+    pub(super) id: String,
     pub(super) text: String,
     pub(super) truth: String,
     pub(super) predicted: String,
@@ -101,6 +102,7 @@ impl Explained {
         let terms: Vec<_> =
             self.contributions.iter().map(|c| json!({"term": c.term, "amount": output::round(c.amount, 6)})).collect();
         json!({
+            "id": self.id,
             "text": self.text,
             "truth": self.truth,
             "predicted": self.predicted,
@@ -128,6 +130,7 @@ fn explain(outcome: &Outcome, test: &[Document], run: &Run) -> anyhow::Result<Ex
     let contributions = outcome.model.contributions(&test[row].text, class, run)?.unwrap_or_default();
     let name = |class: u32| measured.truth.classes()[class as usize].clone();
     Ok(Explained {
+        id: test[row].id.clone(),
         text: test[row].text.clone(),
         truth: measured.truth.of(row).and_then(|ids| ids.first().copied()).map_or(String::new(), name),
         predicted: name(class),

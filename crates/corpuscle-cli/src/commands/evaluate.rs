@@ -63,31 +63,32 @@ where
     I: IntoIterator<Item = corpuscle::Result<Document>>,
     I::IntoIter: Send,
 {
-    let started = std::time::Instant::now();
+    let quiet = run.quiet();
     let classes = model.classes().len();
     let (mut ids, mut texts, mut lists, mut labels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut scores, mut probabilities) = (Dense::zeros(0, classes), Some(Dense::zeros(0, classes)));
-    for_each_batch(documents, run, |batch| {
-        let predictions = model.predict(&batch.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), run)?;
-        scores.append_rows(&predictions.scores)?;
-        labels.extend(predictions.labels);
-        probabilities = match (probabilities.take(), predictions.probabilities) {
-            (Some(mut all), Some(new)) => {
-                all.append_rows(&new)?;
-                Some(all)
+    run.watch("predict", None, || {
+        for_each_batch(documents, run, |batch| {
+            let predictions = model.predict(&batch.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), &quiet)?;
+            scores.append_rows(&predictions.scores)?;
+            labels.extend(predictions.labels);
+            probabilities = match (probabilities.take(), predictions.probabilities) {
+                (Some(mut all), Some(new)) => {
+                    all.append_rows(&new)?;
+                    Some(all)
+                }
+                _ => None,
+            };
+            for document in batch {
+                ids.push(document.id);
+                lists.push(document.labels);
+                if keep_texts {
+                    texts.push(document.text);
+                }
             }
-            _ => None,
-        };
-        for document in batch {
-            ids.push(document.id);
-            lists.push(document.labels);
-            if keep_texts {
-                texts.push(document.text);
-            }
-        }
-        anyhow::Ok(())
+            anyhow::Ok(())
+        })
     })?;
-    run.add_seconds("predict", started.elapsed().as_secs_f64());
     if ids.is_empty() {
         return Err(corpuscle::Error::data("there are no documents: the data are empty, or a filter left none").into());
     }

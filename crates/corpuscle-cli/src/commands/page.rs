@@ -183,7 +183,7 @@ fn explanation(model: &Model, explained: &Explained) -> anyhow::Result<Explanati
         start += piece.len();
     }
     Ok(Explanation {
-        id: String::new(),
+        id: explained.id.clone(),
         predicted: explained.predicted.clone(),
         truth: Some(explained.truth.clone()),
         confidence: explained.probability.map_or(String::new(), |p| percent(f64::from(p))),

@@ -52,17 +52,18 @@ fn predict_all(
     run: &Run,
     mut each: impl FnMut(&Document, &Prediction<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let started = std::time::Instant::now();
-    for_each_batch(documents, run, |batch| {
-        let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-        let predictions = model.predict(&texts, run)?;
-        for (row, document) in batch.iter().enumerate() {
-            each(document, &Prediction { all: &predictions, row })?;
-        }
-        anyhow::Ok(())
-    })?;
-    run.add_seconds("predict", started.elapsed().as_secs_f64());
-    Ok(())
+    // What a classifier counts for itself would be counted twice.
+    let quiet = run.quiet();
+    run.watch("predict", None, || {
+        for_each_batch(documents, run, |batch| {
+            let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
+            let predictions = model.predict(&texts, &quiet)?;
+            for (row, document) in batch.iter().enumerate() {
+                each(document, &Prediction { all: &predictions, row })?;
+            }
+            Ok(())
+        })
+    })
 }
 
 fn write_rows(

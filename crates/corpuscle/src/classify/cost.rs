@@ -54,6 +54,14 @@ impl Cost {
         }
     }
 
+    /// How many fits finding and using the cost takes.
+    pub(super) fn fits(self) -> usize {
+        match self {
+            Cost::Value(_) => 1,
+            Cost::Auto => GRID.len() * FOLDS + 1,
+        }
+    }
+
     /// The value, or the best value of the grid, where `fit(x, labels, weights, c)` fits a part of the documents.
     pub(super) fn resolve(
         self,

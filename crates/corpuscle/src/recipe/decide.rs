@@ -33,11 +33,13 @@ impl Decision {
         if folds == 0 || (knows_probabilities && !multi) {
             return Ok(Decision::default());
         }
-        run.stage("calibrate", None, || {
-            let rough = classifier.rough();
+        run.stage("calibrate", Some(folds as u64), || {
+            let rough = classifier.rough(fitted);
             let held_out =
-                out_of_fold(x, labels, weights, folds, run.seed(), &run.quiet(), |x, labels, weights, held, run| {
-                    rough.fit(x, labels, weights, run)?.scores(held, run)
+                out_of_fold(x, labels, weights, folds, run.seed(), &run.quiet(), |x, labels, weights, held, quiet| {
+                    let scores = rough.fit(x, labels, weights, quiet)?.scores(held, quiet);
+                    run.advance(1);
+                    scores
                 })?;
             let Some((scores, rows)) = held_out else {
                 run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");

@@ -70,7 +70,8 @@ impl Recipe {
         let mut decision = Decision::default();
         if let Some(classifier) = self.classifier() {
             let (labels, weights) = (&corpus.labels, corpus.weights.as_deref());
-            let fitted = run.stage(classifier.name(), None, || classifier.fit(&matrix, labels, weights, run))?;
+            let fitted = run
+                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(&matrix, labels, weights, run))?;
             decision = Decision::fit(classifier, fitted.as_ref(), &matrix, labels, weights, run)?;
             fitted_classifier = Some(fitted);
         }

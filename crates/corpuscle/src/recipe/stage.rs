@@ -70,10 +70,13 @@ pub trait Classifier: Stage {
     /// Fits on the labelled rows.
     fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run)
     -> Result<Box<dyn FittedClassifier>>;
-    /// The same method for a fit that only serves to calibrate: may be looser where that saves time.
-    fn rough(&self) -> Box<dyn Classifier>;
+    /// The same method for fits that only serve to calibrate `fitted`: with what that one found, and looser where that
+    /// saves time.
+    fn rough(&self, fitted: &dyn FittedClassifier) -> Box<dyn Classifier>;
     /// Takes the fitted stage out of a store.
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>>;
+    /// Steps that fitting reports, when known beforehand.
+    fn steps(&self, labels: &Labels) -> Option<u64>;
     /// Folds for calibration and thresholds; 0 for none.
     fn calibration_folds(&self) -> usize;
 }
@@ -84,6 +87,8 @@ pub trait FittedClassifier: Debug + Send + Sync {
     fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense>;
     /// Probabilities when the method has them of its own.
     fn own_probabilities(&self, scores: &Dense) -> Option<Dense>;
+    /// The cost of mistakes that was used, when the method has one.
+    fn c(&self) -> Option<f64>;
     /// The score from which a label is given when nothing better is known.
     fn usual_threshold(&self) -> f32;
     /// Puts the fitted stage into a store.

@@ -40,12 +40,12 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
     let (model, _) = inspect::open(&args.model, run)?;
     let mut documents = input::open(&args.data, &options)?;
     let (mut rows, mut columns) = (0, 0);
-    let started = std::time::Instant::now();
-    output::write_beside(&args.output, |file| {
+    let quiet = run.quiet();
+    let write = |file: &mut File| {
         let mut writer = open(file.try_clone()?)?;
         for_each_batch(&mut documents, run, |batch| {
             let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-            let vectors = model.represent_texts(&texts, run)?;
+            let vectors = model.represent_texts(&texts, &quiet)?;
             let ids: Vec<String> = batch.into_iter().map(|document| document.id).collect();
             rows += vectors.rows();
             columns = vectors.cols();
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
             );
         }
         writer.finish()
-    })?;
-    run.add_seconds("embed", started.elapsed().as_secs_f64());
+    };
+    run.watch("embed", None, || output::write_beside(&args.output, write))?;
     let skipped = input::report_skipped(&documents, run);
     let size = std::fs::metadata(&args.output)?.len();
     if everywhere.json {

@@ -25,8 +25,8 @@ impl LogisticParams {
         self.check()?;
         if labels.is_multi_label() && self.multiclass == LogisticMulticlass::Multinomial {
             return Err(Error::data(
-                "logistic: multiclass = multinomial needs exactly one label per document, but some have none or \
-                 several; use multiclass = one-vs-rest",
+                "logistic: multiclass=multinomial needs exactly one label per document, but some have none or \
+                 several; use multiclass=one_vs_rest",
             ));
         }
         run.install(|| {

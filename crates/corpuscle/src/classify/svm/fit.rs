@@ -19,6 +19,13 @@ use crate::{Error, Result, Run};
 const SEARCH_TOLERANCE: f64 = 1e-2;
 
 impl SvmParams {
+    /// How many steps [`SvmParams::fit`] reports, when that is known beforehand: one for each class of each fit.
+    pub fn steps(&self, labels: &Labels) -> Option<u64> {
+        let classes = labels.class_counts().iter().filter(|&&count| count > 0).count();
+        let problems = if !labels.is_multi_label() && classes == 2 { 1 } else { classes };
+        (self.multiclass == Multiclass::OneVsRest).then(|| (self.c.fits() * problems) as u64)
+    }
+
     /// Fits the labelled rows of `x`. `weights` are what each document counts (`None`: 1 each).
     ///
     /// Not reaching the tolerance within `max_iter` passes is a warning and a flag in the model, not an error.
@@ -26,8 +33,8 @@ impl SvmParams {
         self.check()?;
         if labels.is_multi_label() && self.multiclass == Multiclass::CrammerSinger {
             return Err(Error::data(
-                "svm: multiclass = crammer-singer needs exactly one label per document, but some have none or several; \
-                 use multiclass = one-vs-rest",
+                "svm: multiclass=crammer_singer needs exactly one label per document, but some have none or several; \
+                 use multiclass=one_vs_rest",
             ));
         }
         run.install(|| {
@@ -92,10 +99,12 @@ impl SvmParams {
             .map(|classes| {
                 let targets: Vec<Target> = classes.iter().map(target).collect();
                 let rng = run.rng(classes[0] as u64);
-                match targets.len() {
+                let solution = match targets.len() {
                     1 => one_vs_rest::solve::<1>(documents, &targets, self.loss, limits, rng, run),
                     _ => one_vs_rest::solve::<LANES>(documents, &targets, self.loss, limits, rng, run),
-                }
+                };
+                run.advance(classes.len() as u64);
+                solution
             })
             .collect::<Result<_>>()?;
         result.place(&data, solved, |column, number| {

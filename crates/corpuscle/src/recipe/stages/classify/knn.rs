@@ -1,14 +1,12 @@
 //! The `knn` stage.
 
-use std::sync::Arc;
-
-use super::super::{AnyStage, StageInfo, StageKind, word_of};
-use super::{CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, DEFAULT_FOLDS, check_folds};
+use super::super::{StageInfo, StageKind, word_of};
+use super::{CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, Method, build};
 use crate::classify::{KnnModel, KnnParams, LinearModel, Metric, Vote};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::recipe::arguments::{Parameter, Shown};
-use crate::recipe::stage::{Classifier, FittedClassifier, Stage};
+use crate::recipe::arguments::{Arguments, Parameter, Shown};
+use crate::recipe::stage::FittedClassifier;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
@@ -26,46 +24,38 @@ pub(in crate::recipe::stages) const KNN: StageInfo = StageInfo {
         CLASS_WEIGHT,
         CALIBRATE,
     ],
-    build: |arguments| {
-        let mut stage = Knn { params: KnnParams::default(), folds: DEFAULT_FOLDS };
-        arguments.parse("k", &mut stage.params.k)?;
-        arguments.choice("metric", &mut stage.params.metric, METRICS)?;
-        arguments.choice("vote", &mut stage.params.vote, VOTES)?;
-        arguments.choice("class_weight", &mut stage.params.class_weight, CLASS_WEIGHTS)?;
-        arguments.parse("calibrate", &mut stage.folds)?;
-        Ok(AnyStage::Classify(Arc::new(stage)))
-    },
+    build: build::<KnnParams>,
 };
 
-#[derive(Debug, Clone)]
-struct Knn {
-    params: KnnParams,
-    folds: usize,
-}
-
-impl Stage for Knn {
-    fn name(&self) -> &'static str {
-        KNN.name
+impl Method for KnnParams {
+    fn info() -> &'static StageInfo {
+        &KNN
     }
 
-    fn arguments(&self) -> Vec<(&'static str, String)> {
-        let (params, default) = (&self.params, KnnParams::default());
+    fn read(&mut self, arguments: &mut Arguments<'_>) -> Result<()> {
+        arguments.parse("k", &mut self.k)?;
+        arguments.choice("metric", &mut self.metric, METRICS)?;
+        arguments.choice("vote", &mut self.vote, VOTES)?;
+        arguments.choice("class_weight", &mut self.class_weight, CLASS_WEIGHTS)
+    }
+
+    fn shown(&self) -> Shown {
+        let default = Self::default();
         Shown::new()
-            .plain("k", &params.k, &default.k)
-            .add("metric", &params.metric, &default.metric, |value| word_of(METRICS, value))
-            .add("vote", &params.vote, &default.vote, |value| word_of(VOTES, value))
-            .add("class_weight", &params.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
-            .plain("calibrate", &self.folds, &DEFAULT_FOLDS)
-            .into_arguments()
+            .plain("k", &self.k, &default.k)
+            .add("metric", &self.metric, &default.metric, |value| word_of(METRICS, value))
+            .add("vote", &self.vote, &default.vote, |value| word_of(VOTES, value))
+            .add("class_weight", &self.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
     }
 
     fn check(&self) -> Result<()> {
-        self.params.check()?;
-        check_folds(KNN.name, self.folds)
+        KnnParams::check(self)
     }
-}
 
-impl Classifier for Knn {
+    fn rough(&self, _c: Option<f64>) -> Self {
+        self.clone()
+    }
+
     fn fit(
         &self,
         x: &Matrix,
@@ -73,19 +63,11 @@ impl Classifier for Knn {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Box<dyn FittedClassifier>> {
-        Ok(Box::new(self.params.fit(x, labels, weights, run)?))
+        Ok(Box::new(KnnParams::fit(self, x, labels, weights, run)?))
     }
 
-    fn rough(&self) -> Box<dyn Classifier> {
-        Box::new(self.clone())
-    }
-
-    fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>> {
+    fn load(store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>> {
         Ok(Box::new(KnnModel::load(store, run)?))
-    }
-
-    fn calibration_folds(&self) -> usize {
-        self.folds
     }
 }
 
@@ -97,6 +79,10 @@ impl FittedClassifier for KnnModel {
     /// The share of the votes is the probability.
     fn own_probabilities(&self, scores: &Dense) -> Option<Dense> {
         Some(scores.clone())
+    }
+
+    fn c(&self) -> Option<f64> {
+        None
     }
 
     fn usual_threshold(&self) -> f32 {

@@ -1,17 +1,15 @@
 //! The `logistic` stage.
 
-use std::sync::Arc;
-
-use super::super::{AnyStage, StageInfo, StageKind, word_of};
+use super::super::{StageInfo, StageKind, word_of};
 use super::{
-    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, DEFAULT_FOLDS, MAX_ITER, ROUGH_TOLERANCE, TOLERANCE, check_folds,
-    read_cost, show_cost,
+    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, TOLERANCE, build, read_cost,
+    show_cost, solver_notes,
 };
-use crate::classify::{LinearModel, LogisticModel, LogisticMulticlass, LogisticParams};
+use crate::classify::{Cost, LinearModel, LogisticModel, LogisticMulticlass, LogisticParams};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::recipe::arguments::{Parameter, Shown};
-use crate::recipe::stage::{Classifier, FittedClassifier, Stage};
+use crate::recipe::arguments::{Arguments, Parameter, Shown};
+use crate::recipe::stage::FittedClassifier;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
@@ -34,51 +32,42 @@ pub(in crate::recipe::stages) const LOGISTIC: StageInfo = StageInfo {
         MAX_ITER,
         CALIBRATE,
     ],
-    build: |arguments| {
-        let mut stage = Logistic { params: LogisticParams::default(), folds: DEFAULT_FOLDS };
-        let params = &mut stage.params;
-        read_cost(arguments, &mut params.c)?;
-        arguments.choice("multiclass", &mut params.multiclass, MULTICLASS)?;
-        arguments.parse("bias", &mut params.bias)?;
-        arguments.choice("class_weight", &mut params.class_weight, CLASS_WEIGHTS)?;
-        arguments.float("tolerance", &mut params.tolerance)?;
-        arguments.parse("max_iter", &mut params.max_iter)?;
-        arguments.parse("calibrate", &mut stage.folds)?;
-        Ok(AnyStage::Classify(Arc::new(stage)))
-    },
+    build: build::<LogisticParams>,
 };
 
-#[derive(Debug, Clone)]
-struct Logistic {
-    params: LogisticParams,
-    folds: usize,
-}
-
-impl Stage for Logistic {
-    fn name(&self) -> &'static str {
-        LOGISTIC.name
+impl Method for LogisticParams {
+    fn info() -> &'static StageInfo {
+        &LOGISTIC
     }
 
-    fn arguments(&self) -> Vec<(&'static str, String)> {
-        let (params, default) = (&self.params, LogisticParams::default());
+    fn read(&mut self, arguments: &mut Arguments<'_>) -> Result<()> {
+        read_cost(arguments, &mut self.c)?;
+        arguments.choice("multiclass", &mut self.multiclass, MULTICLASS)?;
+        arguments.parse("bias", &mut self.bias)?;
+        arguments.choice("class_weight", &mut self.class_weight, CLASS_WEIGHTS)?;
+        arguments.float("tolerance", &mut self.tolerance)?;
+        arguments.parse("max_iter", &mut self.max_iter)
+    }
+
+    fn shown(&self) -> Shown {
+        let default = Self::default();
         Shown::new()
-            .add("c", &params.c, &default.c, show_cost)
-            .add("multiclass", &params.multiclass, &default.multiclass, |value| word_of(MULTICLASS, value))
-            .plain("bias", &params.bias, &default.bias)
-            .add("class_weight", &params.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
-            .plain("tolerance", &params.tolerance, &default.tolerance)
-            .plain("max_iter", &params.max_iter, &default.max_iter)
-            .plain("calibrate", &self.folds, &DEFAULT_FOLDS)
-            .into_arguments()
+            .add("c", &self.c, &default.c, show_cost)
+            .add("multiclass", &self.multiclass, &default.multiclass, |value| word_of(MULTICLASS, value))
+            .plain("bias", &self.bias, &default.bias)
+            .add("class_weight", &self.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
+            .plain("tolerance", &self.tolerance, &default.tolerance)
+            .plain("max_iter", &self.max_iter, &default.max_iter)
     }
 
     fn check(&self) -> Result<()> {
-        self.params.check()?;
-        check_folds(LOGISTIC.name, self.folds)
+        LogisticParams::check(self)
     }
-}
 
-impl Classifier for Logistic {
+    fn rough(&self, c: Option<f64>) -> Self {
+        LogisticParams { c: c.map_or(self.c, Cost::Value), tolerance: self.tolerance.max(ROUGH_TOLERANCE), ..*self }
+    }
+
     fn fit(
         &self,
         x: &Matrix,
@@ -86,25 +75,15 @@ impl Classifier for Logistic {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Box<dyn FittedClassifier>> {
-        let mut params = self.params;
+        let mut params = *self;
         if labels.is_multi_label() {
             params.multiclass = LogisticMulticlass::OneVsRest;
         }
-        Ok(Box::new(params.fit(x, labels, weights, run)?))
+        Ok(Box::new(LogisticParams::fit(&params, x, labels, weights, run)?))
     }
 
-    fn rough(&self) -> Box<dyn Classifier> {
-        let mut rough = self.clone();
-        rough.params.tolerance = rough.params.tolerance.max(ROUGH_TOLERANCE);
-        Box::new(rough)
-    }
-
-    fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<Box<dyn FittedClassifier>> {
+    fn load(store: &StoreReader<'_>, _run: &Run) -> Result<Box<dyn FittedClassifier>> {
         Ok(Box::new(LogisticModel::load(store)?))
-    }
-
-    fn calibration_folds(&self) -> usize {
-        self.folds
     }
 }
 
@@ -115,6 +94,10 @@ impl FittedClassifier for LogisticModel {
 
     fn own_probabilities(&self, scores: &Dense) -> Option<Dense> {
         Some(self.probabilities(scores))
+    }
+
+    fn c(&self) -> Option<f64> {
+        Some(LogisticModel::c(self))
     }
 
     fn usual_threshold(&self) -> f32 {
@@ -130,9 +113,7 @@ impl FittedClassifier for LogisticModel {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let passes = self.reached().iter().map(|reached| reached.iterations).max().unwrap_or(0);
-        let gap = self.reached().iter().map(|reached| reached.gap).fold(0.0, f64::max);
-        vec![("c", self.c().to_string()), ("solver", format!("{passes} steps, within {gap:.1e} of the optimum"))]
+        solver_notes(LogisticModel::c(self), self.reached(), "steps")
     }
 
     fn n_classes(&self) -> usize {

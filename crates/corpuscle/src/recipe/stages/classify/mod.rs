@@ -1,4 +1,7 @@
-//! Adapters of the `classify` room, and the parameters its methods share.
+//! Adapters of the `classify` room: what its methods share here, and a file for each.
+//!
+//! A method says what is its own ([`Method`]); [`Calibrated`] makes a stage of it, adding the folds on which
+//! probabilities and thresholds are learnt.
 
 mod knn;
 mod logistic;
@@ -8,9 +11,17 @@ pub(super) use knn::KNN;
 pub(super) use logistic::LOGISTIC;
 pub(super) use svm::SVM;
 
-use crate::classify::{ClassWeight, Cost};
-use crate::recipe::arguments::{Arguments, Parameter};
-use crate::{Error, Result};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::{AnyStage, StageInfo};
+use crate::classify::{ClassWeight, Cost, Reached};
+use crate::corpus::Labels;
+use crate::matrix::Matrix;
+use crate::recipe::arguments::{Arguments, Parameter, Shown};
+use crate::recipe::stage::{Classifier, FittedClassifier, Stage};
+use crate::store::StoreReader;
+use crate::{Error, Result, Run};
 
 const CLASS_WEIGHTS: &[(&str, ClassWeight)] = &[("none", ClassWeight::None), ("balanced", ClassWeight::Balanced)];
 const COST: Parameter = Parameter { name: "c", about: "cost of mistakes, above 0 (1), or auto: by cross-validation" };
@@ -39,10 +50,95 @@ fn show_cost(cost: &Cost) -> String {
     }
 }
 
-fn check_folds(stage: &'static str, folds: usize) -> Result<()> {
-    match folds {
-        1 => Err(Error::parameter(stage, "calibrate", folds, "must be 0 for none, or at least 2")),
-        101.. => Err(Error::parameter(stage, "calibrate", folds, "must be at most 100")),
-        _ => Ok(()),
+/// What the solver of a linear method reached, for people.
+fn solver_notes(c: f64, reached: &[Reached], passes: &str) -> Vec<(&'static str, String)> {
+    let most = reached.iter().map(|reached| reached.iterations).max().unwrap_or(0);
+    let gap = reached.iter().map(|reached| reached.gap).fold(0.0, f64::max);
+    vec![("c", c.to_string()), ("solver", format!("{most} {passes}, within {gap:.1e} of the optimum"))]
+}
+
+/// A method of the `classify` room with its parameters.
+trait Method: Debug + Clone + Default + Send + Sync + 'static {
+    /// The stage's name and parameters.
+    fn info() -> &'static StageInfo;
+    /// Reads the method's own arguments.
+    fn read(&mut self, arguments: &mut Arguments<'_>) -> Result<()>;
+    /// The method's own arguments that differ from the defaults.
+    fn shown(&self) -> Shown;
+    /// Names the first value that is out of range.
+    fn check(&self) -> Result<()>;
+    /// The same method with the cost that was found, looser where that saves time.
+    fn rough(&self, c: Option<f64>) -> Self;
+    /// Fits on the labelled rows.
+    fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run)
+    -> Result<Box<dyn FittedClassifier>>;
+    /// Steps that fitting reports, when known beforehand.
+    fn steps(&self, _labels: &Labels) -> Option<u64> {
+        None
+    }
+    /// Takes the fitted method out of a store.
+    fn load(store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>>;
+}
+
+/// A method with the folds that calibrate it.
+#[derive(Debug, Clone)]
+struct Calibrated<M> {
+    method: M,
+    folds: usize,
+}
+
+/// Reads a stage of that method.
+fn build<M: Method>(arguments: &mut Arguments<'_>) -> Result<AnyStage> {
+    let mut stage = Calibrated { method: M::default(), folds: DEFAULT_FOLDS };
+    stage.method.read(arguments)?;
+    arguments.parse(CALIBRATE.name, &mut stage.folds)?;
+    Ok(AnyStage::Classify(Arc::new(stage)))
+}
+
+impl<M: Method> Stage for Calibrated<M> {
+    fn name(&self) -> &'static str {
+        M::info().name
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, String)> {
+        self.method.shown().plain(CALIBRATE.name, &self.folds, &DEFAULT_FOLDS).into_arguments()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.method.check()?;
+        let wrong = |reason| Err(Error::parameter(M::info().name, CALIBRATE.name, self.folds, reason));
+        match self.folds {
+            1 => wrong("must be 0 for none, or at least 2"),
+            101.. => wrong("must be at most 100"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<M: Method> Classifier for Calibrated<M> {
+    fn fit(
+        &self,
+        x: &Matrix,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        run: &Run,
+    ) -> Result<Box<dyn FittedClassifier>> {
+        self.method.fit(x, labels, weights, run)
+    }
+
+    fn rough(&self, fitted: &dyn FittedClassifier) -> Box<dyn Classifier> {
+        Box::new(Calibrated { method: self.method.rough(fitted.c()), folds: self.folds })
+    }
+
+    fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>> {
+        M::load(store, run)
+    }
+
+    fn steps(&self, labels: &Labels) -> Option<u64> {
+        self.method.steps(labels)
+    }
+
+    fn calibration_folds(&self) -> usize {
+        self.folds
     }
 }

@@ -1,17 +1,15 @@
 //! The `svm` stage.
 
-use std::sync::Arc;
-
-use super::super::{AnyStage, StageInfo, StageKind, word_of};
+use super::super::{StageInfo, StageKind, word_of};
 use super::{
-    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, DEFAULT_FOLDS, MAX_ITER, ROUGH_TOLERANCE, TOLERANCE, check_folds,
-    read_cost, show_cost,
+    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, TOLERANCE, build, read_cost,
+    show_cost, solver_notes,
 };
-use crate::classify::{LinearModel, Loss, Multiclass, SvmModel, SvmParams};
+use crate::classify::{Cost, LinearModel, Loss, Multiclass, SvmModel, SvmParams};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::recipe::arguments::{Parameter, Shown};
-use crate::recipe::stage::{Classifier, FittedClassifier, Stage};
+use crate::recipe::arguments::{Arguments, Parameter, Shown};
+use crate::recipe::stage::FittedClassifier;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
@@ -33,53 +31,44 @@ pub(in crate::recipe::stages) const SVM: StageInfo = StageInfo {
         MAX_ITER,
         CALIBRATE,
     ],
-    build: |arguments| {
-        let mut stage = Svm { params: SvmParams::default(), folds: DEFAULT_FOLDS };
-        let params = &mut stage.params;
-        read_cost(arguments, &mut params.c)?;
-        arguments.choice("loss", &mut params.loss, LOSSES)?;
-        arguments.choice("multiclass", &mut params.multiclass, MULTICLASS)?;
-        arguments.float("bias", &mut params.bias)?;
-        arguments.choice("class_weight", &mut params.class_weight, CLASS_WEIGHTS)?;
-        arguments.float("tolerance", &mut params.tolerance)?;
-        arguments.parse("max_iter", &mut params.max_iter)?;
-        arguments.parse("calibrate", &mut stage.folds)?;
-        Ok(AnyStage::Classify(Arc::new(stage)))
-    },
+    build: build::<SvmParams>,
 };
 
-#[derive(Debug, Clone)]
-struct Svm {
-    params: SvmParams,
-    folds: usize,
-}
-
-impl Stage for Svm {
-    fn name(&self) -> &'static str {
-        SVM.name
+impl Method for SvmParams {
+    fn info() -> &'static StageInfo {
+        &SVM
     }
 
-    fn arguments(&self) -> Vec<(&'static str, String)> {
-        let (params, default) = (&self.params, SvmParams::default());
+    fn read(&mut self, arguments: &mut Arguments<'_>) -> Result<()> {
+        read_cost(arguments, &mut self.c)?;
+        arguments.choice("loss", &mut self.loss, LOSSES)?;
+        arguments.choice("multiclass", &mut self.multiclass, MULTICLASS)?;
+        arguments.float("bias", &mut self.bias)?;
+        arguments.choice("class_weight", &mut self.class_weight, CLASS_WEIGHTS)?;
+        arguments.float("tolerance", &mut self.tolerance)?;
+        arguments.parse("max_iter", &mut self.max_iter)
+    }
+
+    fn shown(&self) -> Shown {
+        let default = Self::default();
         Shown::new()
-            .add("c", &params.c, &default.c, show_cost)
-            .add("loss", &params.loss, &default.loss, |value| word_of(LOSSES, value))
-            .add("multiclass", &params.multiclass, &default.multiclass, |value| word_of(MULTICLASS, value))
-            .plain("bias", &params.bias, &default.bias)
-            .add("class_weight", &params.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
-            .plain("tolerance", &params.tolerance, &default.tolerance)
-            .plain("max_iter", &params.max_iter, &default.max_iter)
-            .plain("calibrate", &self.folds, &DEFAULT_FOLDS)
-            .into_arguments()
+            .add("c", &self.c, &default.c, show_cost)
+            .add("loss", &self.loss, &default.loss, |value| word_of(LOSSES, value))
+            .add("multiclass", &self.multiclass, &default.multiclass, |value| word_of(MULTICLASS, value))
+            .plain("bias", &self.bias, &default.bias)
+            .add("class_weight", &self.class_weight, &default.class_weight, |value| word_of(CLASS_WEIGHTS, value))
+            .plain("tolerance", &self.tolerance, &default.tolerance)
+            .plain("max_iter", &self.max_iter, &default.max_iter)
     }
 
     fn check(&self) -> Result<()> {
-        self.params.check()?;
-        check_folds(SVM.name, self.folds)
+        SvmParams::check(self)
     }
-}
 
-impl Classifier for Svm {
+    fn rough(&self, c: Option<f64>) -> Self {
+        SvmParams { c: c.map_or(self.c, Cost::Value), tolerance: self.tolerance.max(ROUGH_TOLERANCE), ..*self }
+    }
+
     fn fit(
         &self,
         x: &Matrix,
@@ -87,21 +76,15 @@ impl Classifier for Svm {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Box<dyn FittedClassifier>> {
-        Ok(Box::new(self.params.fit(x, labels, weights, run)?))
+        Ok(Box::new(SvmParams::fit(self, x, labels, weights, run)?))
     }
 
-    fn rough(&self) -> Box<dyn Classifier> {
-        let mut rough = self.clone();
-        rough.params.tolerance = rough.params.tolerance.max(ROUGH_TOLERANCE);
-        Box::new(rough)
+    fn steps(&self, labels: &Labels) -> Option<u64> {
+        SvmParams::steps(self, labels)
     }
 
-    fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<Box<dyn FittedClassifier>> {
+    fn load(store: &StoreReader<'_>, _run: &Run) -> Result<Box<dyn FittedClassifier>> {
         Ok(Box::new(SvmModel::load(store)?))
-    }
-
-    fn calibration_folds(&self) -> usize {
-        self.folds
     }
 }
 
@@ -112,6 +95,10 @@ impl FittedClassifier for SvmModel {
 
     fn own_probabilities(&self, _scores: &Dense) -> Option<Dense> {
         None
+    }
+
+    fn c(&self) -> Option<f64> {
+        Some(SvmModel::c(self))
     }
 
     fn usual_threshold(&self) -> f32 {
@@ -127,9 +114,7 @@ impl FittedClassifier for SvmModel {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let passes = self.reached().iter().map(|reached| reached.iterations).max().unwrap_or(0);
-        let gap = self.reached().iter().map(|reached| reached.gap).fold(0.0, f64::max);
-        vec![("c", self.c().to_string()), ("solver", format!("{passes} passes, relative duality gap {gap:.1e}"))]
+        solver_notes(SvmModel::c(self), self.reached(), "passes")
     }
 
     fn n_classes(&self) -> usize {
