@@ -138,7 +138,7 @@ fn several_labels_have_probabilities_of_their_own() {
     let fixture = Fixture::read();
     let labels = fixture.labels("several-labels");
     let error = LogisticParams::default().fit(&fixture.x(), &labels, None, &run()).unwrap_err();
-    assert!(error.to_string().contains("use multiclass = one-vs-rest"));
+    assert!(error.to_string().contains("use multiclass=one_vs_rest"));
     let model = separate().fit(&fixture.x(), &labels, None, &run()).unwrap();
     let scores = model.scores(&fixture.x(), &run()).unwrap();
     let probabilities = model.probabilities(&scores);

@@ -96,7 +96,7 @@ fn what_cannot_be_fitted_says_what_to_do() {
     let fixture = Fixture::read();
     let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..Default::default() };
     let error = joint.fit(&fixture.x(), &fixture.labels("several-labels"), None, &run()).unwrap_err();
-    assert!(error.to_string().contains("use multiclass = one-vs-rest"));
+    assert!(error.to_string().contains("use multiclass=one_vs_rest"));
     let nobody = Labels::from_single(vec![None::<&str>; 60]);
     assert!(SvmParams::default().fit(&fixture.x(), &nobody, None, &run()).is_err());
     let stopped = run();
