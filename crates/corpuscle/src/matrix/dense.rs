@@ -75,6 +75,11 @@ impl Dense {
         &mut self.values
     }
 
+    /// The values, row by row, to take apart.
+    pub(crate) fn into_values(self) -> Vec<f32> {
+        self.values
+    }
+
     /// The given rows, in the given order.
     #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {

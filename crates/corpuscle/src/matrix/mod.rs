@@ -5,6 +5,9 @@
 mod csr;
 mod dense;
 mod mixed;
+pub(crate) mod panel;
+pub(crate) mod small;
+pub(crate) mod svd;
 
 pub use csr::{Csr, RowsMut};
 pub use dense::Dense;

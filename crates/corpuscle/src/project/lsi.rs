@@ -1,0 +1,223 @@
+//! Latent semantic indexing: documents in the space of the leading singular vectors.
+//!
+//! X ≈ U Σ Vᵀ with the `rank` largest singular values; a document x, old or new, becomes z = Vᵀx, *not* divided by
+//! the singular values, so inner products of the z are those of the best approximation of that rank (this is what
+//! scikit-learn's `TruncatedSVD.transform` gives). Output is dense, `rank` wide.
+//!
+//! By block Lanczos with sixteen vectors: O(nnz · rank) products and O(min(n, d) · rank²) for the rest; nothing of
+//! size n × d is built. On 20 Newsgroups tf-idf at rank 200 the leading half of the singular values is within 1e-5 of
+//! an exact solver and the explained variance above that of scikit-learn's randomised solver with its usual five
+//! iterations. Columns that count negatively (after `varnorm`) are handled as the vectors they stand for.
+//!
+//! Reference: Deerwester, Dumais, Furnas, Landauer and Harshman, Indexing by latent semantic analysis, 1990.
+//! We differ in the solver, and in fixing each vector's sign so that its largest entry is positive.
+//!
+//! ```
+//! use corpuscle::{Run, matrix::{Csr, Matrix}, project::LsiParams};
+//! let x = Matrix::from(Csr::from_rows(3, [vec![(0, 2.0), (1, 2.0)], vec![(0, 1.0), (1, 1.0)], vec![(2, 1.0)]]));
+//! let run = Run::new(42, 1)?;
+//! let (model, z) = LsiParams { rank: 1, ..LsiParams::default() }.fit(&x, &run)?;
+//! assert!((model.singular_values()[0] - 10f64.sqrt()).abs() < 1e-5);
+//! assert!((z.row(0).dense[0] - 8f32.sqrt()).abs() < 1e-5 && z.row(2).dense[0].abs() < 1e-5);
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::matrix::svd::truncated_svd;
+use crate::matrix::{Dense, Matrix};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run};
+
+/// What to keep and how hard to look for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LsiParams {
+    /// Dimensions to keep; fewer are kept, with a warning, when the matrix has not that many.
+    pub rank: usize,
+    /// Steps of the solver, each adding 16 vectors to the space searched; 0 takes rank / 8 + 6.
+    pub iterations: usize,
+}
+
+impl Default for LsiParams {
+    fn default() -> Self {
+        LsiParams { rank: 100, iterations: 0 }
+    }
+}
+
+/// The leading right singular vectors of a matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LsiModel {
+    /// One row per column of the input, one column per dimension.
+    vectors: Dense,
+    singular_values: Vec<f64>,
+    explained: Vec<f64>,
+}
+
+impl LsiParams {
+    /// Names a value out of range.
+    pub fn check(&self) -> Result<()> {
+        check_rank("lsi", self.rank)?;
+        if self.iterations > 10_000 {
+            return Err(Error::parameter("lsi", "iterations", self.iterations, "must be at most 10000 (0: automatic)"));
+        }
+        Ok(())
+    }
+
+    /// Learns the dimensions of `x`, and gives its rows in them (equal to `transform(x)` up to rounding).
+    pub fn fit(&self, x: &Matrix, run: &Run) -> Result<(LsiModel, Matrix)> {
+        self.check()?;
+        let svd = truncated_svd(x, self.rank, self.iterations, run)?;
+        check_found("lsi", self.rank, svd.singular_values.len(), run)?;
+        let explained = explained_variance_ratio(x, &svd.rows);
+        let model = LsiModel { vectors: svd.vectors, singular_values: svd.singular_values, explained };
+        Ok((model, Matrix::from(svd.rows)))
+    }
+}
+
+impl LsiModel {
+    /// Documents in the dimensions learnt: z = Vᵀx.
+    pub fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        let bias = vec![0.0; self.rank()];
+        Ok(Matrix::from(run.install(|| x.multiply(&self.vectors, &bias))?))
+    }
+
+    /// Dimensions kept.
+    pub fn rank(&self) -> usize {
+        self.vectors.cols()
+    }
+
+    /// Singular values, largest first.
+    pub fn singular_values(&self) -> &[f64] {
+        &self.singular_values
+    }
+
+    /// V: one row per input column, one column per dimension. The weights of input columns in each dimension.
+    pub fn vectors(&self) -> &Dense {
+        &self.vectors
+    }
+
+    /// The share of the training rows' variance that each dimension holds (both about their means, as in
+    /// scikit-learn).
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.explained
+    }
+
+    /// Puts the model into a store.
+    pub fn save(&self, out: &mut StoreWriter) {
+        self.vectors.save("vectors", out);
+        out.put_f64("singular_values", &[self.rank()], &self.singular_values);
+        out.put_f64("explained", &[self.rank()], &self.explained);
+    }
+
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let vectors = Dense::load(store, "vectors", None, None)?;
+        let (singular_values, _) = store.f64s("singular_values", &[Some(vectors.cols())])?;
+        let (explained, _) = store.f64s("explained", &[Some(vectors.cols())])?;
+        Ok(LsiModel { vectors, singular_values, explained })
+    }
+}
+
+pub(super) fn check_rank(stage: &'static str, rank: usize) -> Result<()> {
+    // The basis searched is about twice the rank and is decomposed in cubic time.
+    match rank {
+        0 => Err(Error::parameter(stage, "rank", rank, "must be at least 1")),
+        1..=20_000 => Ok(()),
+        _ => Err(Error::parameter(stage, "rank", rank, "must be at most 20000; a few hundred is usual")),
+    }
+}
+
+pub(super) fn check_found(stage: &'static str, asked: usize, found: usize, run: &Run) -> Result<()> {
+    if found == 0 {
+        return Err(Error::data(format!("{stage}: the matrix holds only zeros, so there is nothing to project on")));
+    }
+    if found < asked {
+        run.warn(&format!("{stage}: the matrix has {found} dimensions, so {found} are kept and not {asked}"));
+    }
+    Ok(())
+}
+
+fn explained_variance_ratio(x: &Matrix, z: &Dense) -> Vec<f64> {
+    let count = x.rows() as f64;
+    let mut sums = vec![0f64; x.cols()];
+    let mut squares = 0.0;
+    for row in 0..x.rows() {
+        let row = x.row(row);
+        row.for_each(|column, value| sums[column] += f64::from(value));
+        squares += row.norm_squared();
+    }
+    let negative_start = x.cols() - x.negative();
+    let signed = |(column, sum): (usize, &f64)| if column < negative_start { sum * sum } else { -sum * sum };
+    let mean_squared = sums.iter().enumerate().map(signed).sum::<f64>() / (count * count);
+    let total = squares / count - mean_squared;
+    let mut ratios = Vec::with_capacity(z.cols());
+    for column in 0..z.cols() {
+        let (mut sum, mut square) = (0f64, 0f64);
+        for row in 0..z.rows() {
+            let value = f64::from(z.row(row)[column]);
+            sum += value;
+            square += value * value;
+        }
+        let variance = square / count - (sum / count) * (sum / count);
+        ratios.push(if total > 0.0 { (variance / total).max(0.0) } else { 0.0 });
+    }
+    ratios
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Csr;
+    use crate::matrix::svd::tests::random_sparse;
+    use crate::store::tests::round_trip;
+
+    #[test]
+    fn training_rows_are_what_transform_gives() {
+        let x = Matrix::from(random_sparse(400, 300, 1));
+        let run = Run::new(1, 2).unwrap();
+        let (model, z) = LsiParams { rank: 8, ..Default::default() }.fit(&x, &run).unwrap();
+        let again = model.transform(&x, &run).unwrap();
+        for (a, b) in z.dense().values().iter().zip(again.dense().values()) {
+            assert!((a - b).abs() < 1e-4, "{a} {b}");
+        }
+        // Projecting what lies in the space already changes nothing.
+        let back = Matrix::from(z.dense().matmul_transposed(model.vectors()).unwrap());
+        let twice = model.transform(&back, &run).unwrap();
+        for (a, b) in z.dense().values().iter().zip(twice.dense().values()) {
+            assert!((a - b).abs() < 1e-4, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn all_dimensions_explain_all_the_variance() {
+        let x = Matrix::from(random_sparse(40, 12, 2));
+        let (model, _) = LsiParams::default().fit(&x, &Run::new(1, 1).unwrap()).unwrap();
+        assert_eq!(model.rank(), 12);
+        assert!((model.explained_variance_ratio().iter().sum::<f64>() - 1.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
+        let x = Matrix::from(random_sparse(40, 30, 2));
+        let (model, _) = LsiParams { rank: 5, ..Default::default() }.fit(&x, &Run::new(1, 1).unwrap()).unwrap();
+        assert_eq!(round_trip(|out| model.save(out), LsiModel::load).unwrap(), model);
+        let damaged = |out: &mut StoreWriter| {
+            model.save(out);
+            out.put_f64("explained", &[1], &[0.5]);
+        };
+        assert!(round_trip(damaged, LsiModel::load).is_err());
+        assert!(model.transform(&Matrix::from(Csr::empty(2, 31)), &Run::new(1, 1).unwrap()).is_err());
+    }
+
+    #[test]
+    fn values_out_of_range_and_zeros_are_refused() {
+        assert!(LsiParams { rank: 0, ..Default::default() }.check().unwrap_err().is_usage());
+        assert!(LsiParams { rank: 100_000, ..Default::default() }.check().is_err());
+        assert!(LsiParams { iterations: 20_000, ..Default::default() }.check().is_err());
+        let zeros = Matrix::from(Csr::empty(3, 3));
+        let error = LsiParams::default().fit(&zeros, &Run::new(1, 1).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("only zeros"));
+    }
+}
