@@ -33,18 +33,12 @@ impl Small {
         Small { rows, cols, values: vec![0.0; rows * cols] }
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    pub(crate) fn cols(&self) -> usize {
-        self.cols
-    }
-
+    /// One row.
     pub(crate) fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.cols..(row + 1) * self.cols]
     }
 
+    /// One row, to change.
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.values[row * self.cols..(row + 1) * self.cols]
     }
@@ -96,7 +90,7 @@ impl Small {
         Dense::new(self.rows, cols, values)
     }
 
-    /// Adds `scale · other`, in place.
+    /// Adds `other`, in place.
     fn add(&mut self, other: &Small) {
         self.values.iter_mut().zip(&other.values).for_each(|(sum, value)| *sum += value);
     }

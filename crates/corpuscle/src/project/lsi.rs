@@ -152,18 +152,15 @@ fn explained_variance_ratio(x: &Matrix, z: &Dense) -> Vec<f64> {
     let signed = |(column, sum): (usize, &f64)| if column < negative_start { sum * sum } else { -sum * sum };
     let mean_squared = sums.iter().enumerate().map(signed).sum::<f64>() / (count * count);
     let total = squares / count - mean_squared;
-    let mut ratios = Vec::with_capacity(z.cols());
-    for column in 0..z.cols() {
-        let (mut sum, mut square) = (0f64, 0f64);
-        for row in 0..z.rows() {
-            let value = f64::from(z.row(row)[column]);
-            sum += value;
-            square += value * value;
+    let mut moments = vec![(0f64, 0f64); z.cols()];
+    for row in 0..z.rows() {
+        for ((sum, square), &value) in moments.iter_mut().zip(z.row(row)) {
+            *sum += f64::from(value);
+            *square += f64::from(value) * f64::from(value);
         }
-        let variance = square / count - (sum / count) * (sum / count);
-        ratios.push(if total > 0.0 { (variance / total).max(0.0) } else { 0.0 });
     }
-    ratios
+    let variance = |&(sum, square): &(f64, f64)| (square / count - (sum / count) * (sum / count)).max(0.0);
+    moments.iter().map(|moments| if total > 0.0 { variance(moments) / total } else { 0.0 }).collect()
 }
 
 #[cfg(test)]

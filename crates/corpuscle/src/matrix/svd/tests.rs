@@ -36,8 +36,8 @@ fn exact_singular_values(x: &Dense) -> Vec<f64> {
 fn orthonormality_error(vectors: &Dense, negative: usize) -> f64 {
     let gram = transposed_product(vectors, vectors, negative);
     let mut worst = 0.0f64;
-    for i in 0..gram.rows() {
-        for j in 0..gram.cols() {
+    for i in 0..vectors.cols() {
+        for j in 0..vectors.cols() {
             worst = worst.max((gram.row(i)[j] - f64::from(u8::from(i == j))).abs());
         }
     }
