@@ -160,6 +160,12 @@ pub(crate) struct Evaluate {
     /// Files, folders or globs; `-` is standard input
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<String>,
+    /// Labels in their order: also reports the mean absolute error and the share at most one place off
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    pub(crate) ordinal: Vec<String>,
+    /// Labels are paths with this between their parts: also reports accuracy per level
+    #[arg(long, value_name = "SEPARATOR")]
+    pub(crate) hierarchy: Option<String>,
     /// Also writes a page with tables and charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use corpuscle::Run;
 use corpuscle::corpus::{Document, Labels};
 use corpuscle::matrix::Dense;
-use corpuscle::metrics::{Evaluation, Predictions};
+use corpuscle::metrics::{Evaluation, LevelScore, OrdinalScores, Predictions, levels, ordinal};
 use corpuscle::recipe::{Model, for_each_batch};
 use serde_json::{Value, json};
 
@@ -30,17 +30,63 @@ pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow
         let page = super::page::evaluation(&model, &measured, &input::names(args.data.iter()), run)?;
         output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
     }
+    let structure = Structure::of(&measured, args)?;
     if everywhere.json {
         let mut value = serde_json::to_value(evaluation)?;
         if let Value::Object(fields) = &mut value {
             fields.insert("recipe".into(), model.metadata().recipe.clone().into());
             fields.insert("skipped".into(), skipped.into());
             fields.insert("unseen_labels".into(), json!(measured.unseen));
+            if let Some(ordinal) = &structure.ordinal {
+                fields.insert("mean_absolute_error".into(), ordinal.mean_absolute_error.into());
+                fields.insert("within_one".into(), ordinal.within_one.into());
+            }
+            if let Some(levels) = &structure.levels {
+                fields.insert("levels".into(), serde_json::to_value(levels)?);
+            }
             fields.insert("seconds".into(), output::seconds(run));
         }
         return output::print_json(&value);
     }
-    output::print_text(&text(evaluation))
+    output::print_text(&(structure.text() + &text(evaluation)))
+}
+
+/// The figures of labels with an order or in a tree, when such were declared.
+struct Structure {
+    ordinal: Option<OrdinalScores>,
+    levels: Option<Vec<LevelScore>>,
+}
+
+impl Structure {
+    fn of(measured: &Measured, args: &Evaluate) -> anyhow::Result<Self> {
+        let predicted = Predictions::lists(&measured.labels);
+        let ordinal = match args.ordinal.is_empty() {
+            true => None,
+            false => Some(ordinal(&measured.truth, &predicted, &args.ordinal)?),
+        };
+        let levels = match &args.hierarchy {
+            None => None,
+            Some(separator) => Some(levels(&measured.truth, &predicted, separator)?),
+        };
+        Ok(Structure { ordinal, levels })
+    }
+
+    fn text(&self) -> String {
+        let mut facts = Vec::new();
+        if let Some(ordinal) = &self.ordinal {
+            facts.push(("mean absolute error", format!("{:.3}", ordinal.mean_absolute_error)));
+            facts.push(("at most one off", percent(ordinal.within_one)));
+        }
+        let mut text = output::facts(&facts);
+        if let Some(levels) = &self.levels {
+            let row = |level: &LevelScore| {
+                vec![level.level.to_string(), output::count(level.classes), percent(level.accuracy)]
+            };
+            text.push_str(&output::table(&["level", "classes", "accuracy"], 0, levels.iter().map(row)));
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// A model's figures on some documents, with what a report needs to show of them.

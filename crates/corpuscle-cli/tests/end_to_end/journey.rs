@@ -84,6 +84,11 @@ fn every_kind_of_recipe_trains_and_survives_its_file() {
         "tfidf | logistic(multiclass=one_vs_rest)",
         "tfidf | knn(vote=majority)",
         "tfidf | svm(c=auto)",
+        "tfidf | lsi(60) | svm",
+        "(tfidf + (counts | lsi(20)) * 0.1) | logistic",
+        "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, adaptive=false) | svm",
+        "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, msl=auto) | knn(k=3)",
+        "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, fold_in=true) | knn(k=3)",
     ] {
         place.train(recipe, "m.model");
         let result = place.json(&["evaluate", "m.model", "demo.jsonl", "--where", "split=test", "--json"]);
@@ -141,4 +146,28 @@ fn stages_are_listed() {
     assert!(place.ok(&["stages"]).contains("tfidf"));
     let listed = place.json(&["stages", "--json"]);
     assert!(listed["stages"].as_array().unwrap().iter().any(|stage| stage["name"] == "svm"));
+}
+
+#[test]
+fn labels_in_an_order_or_a_tree_get_figures_of_their_own() {
+    let place = Place::new();
+    place.train("tfidf | svm", "m.model");
+    let order = "billing,delivery,feature-request,hardware,login,network,outage,privacy";
+    let test = ["evaluate", "m.model", "demo.jsonl", "--where", "split=test"];
+    let result = place.json(&[&test[..], &["--ordinal", order, "--hierarchy", "-", "--json"]].concat());
+    let (error, near) = (result["mean_absolute_error"].as_f64().unwrap(), result["within_one"].as_f64().unwrap());
+    assert!(error > 0.0 && near >= result["accuracy"].as_f64().unwrap(), "{error} {near}");
+    let levels = result["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 2);
+    assert_eq!(levels[1]["accuracy"], result["accuracy"]);
+    let said = place.ok(&[&test[..], &["--ordinal", order, "--hierarchy", "-", "-q"]].concat());
+    assert!(said.contains("mean absolute error") && said.contains("level"), "{said}");
+    place.fails(1, &[&test[..], &["--ordinal", "billing,login"]].concat());
+}
+
+#[test]
+fn adaptive_sprinkling_needs_a_classifier_to_adapt_to() {
+    let place = Place::new();
+    let said = place.fails(1, &["train", "demo.jsonl", "--recipe", "binary | sprinkle(10)", "-o", "m.model"]);
+    assert!(said.contains("classifier"), "{said}");
 }

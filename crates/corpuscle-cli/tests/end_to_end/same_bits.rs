@@ -9,6 +9,8 @@ fn models_and_predictions_do_not_depend_on_threads() {
         "tfidf(ngrams=2, sublinear=true) | svm",
         "words(stem=porter) | binary | ig(300) | knn(k=3)",
         "tfidf | logistic",
+        "tfidf | lsi(20) | svm",
+        "binary | ig(300) | sprinkle(10) | knn(k=3, metric=euclidean)",
         "tfidf | svm(multiclass=crammer_singer, c=auto)",
     ] {
         let outcome = |threads: &str| {

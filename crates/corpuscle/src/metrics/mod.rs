@@ -14,6 +14,7 @@ mod evaluation;
 mod fscore;
 mod predictions;
 mod ranking;
+mod structure;
 
 pub use confusion::{
     ClassTally, Confusion, LabelCounts, accuracy, confusion, hamming_loss, label_counts, present_classes, tally,
@@ -23,3 +24,4 @@ pub use evaluation::{ClassScore, Evaluation, RANKS};
 pub use fscore::{PrecisionRecallF1, macro_average, micro_average, weighted_average};
 pub use predictions::Predictions;
 pub use ranking::{RankingScores, coverage_error, lrap, ndcg_at, ndcg_at_scdv, precision_at};
+pub use structure::{LevelScore, OrdinalScores, levels, ordinal};

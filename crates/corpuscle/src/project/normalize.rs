@@ -8,7 +8,7 @@
 //! use corpuscle::project::NormalizeParams;
 //! let x = Matrix::from(Csr::from_rows(2, [vec![(0, 3.0), (1, 4.0)]]));
 //! let model = NormalizeParams {}.fit(&x, &Run::new(1, 1)?)?;
-//! assert_eq!(model.transform(&x)?.row(0).values, [0.6, 0.8]);
+//! assert_eq!(model.transform(x)?.row(0).values, [0.6, 0.8]);
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
@@ -44,13 +44,17 @@ impl NormalizeParams {
 
 impl NormalizeModel {
     /// The rows, each of length 1.
-    pub fn transform(&self, x: &Matrix) -> Result<Matrix> {
+    pub fn transform(&self, mut x: Matrix) -> Result<Matrix> {
         if x.cols() != self.cols {
             return Err(Error::Shape { what: "columns to normalize", expected: self.cols, found: x.cols() });
         }
-        let mut normalized = x.clone();
-        normalized.normalize_rows();
-        Ok(normalized)
+        x.normalize_rows();
+        Ok(x)
+    }
+
+    /// How many columns the rows must have.
+    pub fn n_columns(&self) -> usize {
+        self.cols
     }
 
     /// Puts the model into a store.
@@ -77,9 +81,9 @@ mod tests {
         let x = Matrix::new(sparse, Dense::from_rows(&[[4.0], [0.0]]), 0).unwrap();
         let model = NormalizeParams {}.fit(&x, &Run::new(0, 1).unwrap()).unwrap();
         let model = round_trip(|out| model.save(out), NormalizeModel::load).unwrap();
-        let normalized = model.transform(&x).unwrap();
+        let normalized = model.transform(x).unwrap();
         assert!((normalized.row(0).norm_squared() - 1.0).abs() < 1e-6);
         assert_eq!(normalized.row(1).norm_squared(), 0.0);
-        assert!(model.transform(&Matrix::from(Dense::zeros(1, 3))).is_err());
+        assert!(model.transform(Matrix::from(Dense::zeros(1, 3))).is_err());
     }
 }

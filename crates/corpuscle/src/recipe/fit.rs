@@ -3,6 +3,7 @@
 //! The fitted tree mirrors the recipe's: the same pipes, sums and weights with fitted stages at the leaves. Arrays of a
 //! leaf are stored under its place in the tree (`body/0/1`), so the recipe's text alone says how to read them back.
 
+use super::later::Later;
 use super::plan::Node;
 use super::stage::{FittedProjector, FittedVectorizer};
 use crate::corpus::Labels;
@@ -35,7 +36,13 @@ fn misfed(name: &str) -> Error {
 
 impl Node {
     /// Fits every stage in turn, each on what the ones before it make of the documents.
-    pub(super) fn fit(&self, flow: Flow<'_>, labels: &Labels, run: &Run) -> Result<(Fitted, Matrix)> {
+    pub(super) fn fit(
+        &self,
+        flow: Flow<'_>,
+        labels: &Labels,
+        later: &Later<'_>,
+        run: &Run,
+    ) -> Result<(Fitted, Matrix)> {
         match (self, flow) {
             (Node::Vectorize(params), Flow::Words(tokens)) => {
                 let name = params.name();
@@ -44,13 +51,13 @@ impl Node {
             }
             (Node::Project(params), Flow::Matrix(matrix)) => {
                 let name = params.name();
-                let (stage, matrix) = run.stage(name, None, || params.fit(matrix, labels, run))?;
+                let (stage, matrix) = run.stage(name, None, || params.fit(matrix, labels, later, run))?;
                 Ok((Fitted::Project { name, stage }, matrix))
             }
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
                 for part in parts {
-                    let (stage, matrix) = part.fit(flow, labels, run)?;
+                    let (stage, matrix) = part.fit(flow, labels, later, run)?;
                     fitted.push(stage);
                     flow = Flow::Matrix(matrix);
                 }
@@ -63,7 +70,7 @@ impl Node {
                 let mut fitted = Vec::with_capacity(parts.len());
                 let mut joined: Option<Matrix> = None;
                 for part in parts {
-                    let (stage, matrix) = part.fit(flow.clone(), labels, run)?;
+                    let (stage, matrix) = part.fit(flow.clone(), labels, later, run)?;
                     fitted.push(stage);
                     joined = Some(match joined {
                         None => matrix,
@@ -73,7 +80,7 @@ impl Node {
                 Ok((Fitted::Sum(fitted), joined.ok_or_else(|| misfed("+"))?))
             }
             (Node::Weighted(part, weight), flow) => {
-                let (stage, mut matrix) = part.fit(flow, labels, run)?;
+                let (stage, mut matrix) = part.fit(flow, labels, later, run)?;
                 run.install(|| matrix.scale(*weight));
                 Ok((Fitted::Weighted(Box::new(stage), *weight), matrix))
             }

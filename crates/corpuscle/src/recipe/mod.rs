@@ -10,6 +10,7 @@ pub mod arguments;
 mod data;
 mod decide;
 mod fit;
+mod later;
 mod model;
 pub mod model_file;
 mod plan;
@@ -19,6 +20,7 @@ pub mod stages;
 pub mod syntax;
 
 pub use data::{Corpus, for_each_batch};
+pub use later::Later;
 pub use model::{Contribution, Model, Predictions};
 pub use plan::Recipe;
 pub use stages::StageKind;

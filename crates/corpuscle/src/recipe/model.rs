@@ -22,6 +22,7 @@ use std::path::Path;
 use super::data::Corpus;
 use super::decide::Decision;
 use super::fit::{Fitted, Flow};
+use super::later::Later;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
 use super::plan::Recipe;
 use super::stage::FittedClassifier;
@@ -65,7 +66,8 @@ impl Recipe {
     /// Fits every stage on a corpus tokenised with this recipe's [`Recipe::words`].
     pub fn fit(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
         self.check_labels(&corpus.labels)?;
-        let (body, matrix) = self.body().fit(Flow::Words(&corpus.tokens), &corpus.labels, run)?;
+        let later = Later::new(self.classifier(), corpus.weights.as_deref());
+        let (body, matrix) = self.body().fit(Flow::Words(&corpus.tokens), &corpus.labels, &later, run)?;
         let mut fitted_classifier = None;
         let mut decision = Decision::default();
         if let Some(classifier) = self.classifier() {

@@ -5,6 +5,11 @@ const PRESETS: &[(&str, &str)] = &[
     ("tfidf-logistic", "tfidf(sublinear=true) | logistic"),
     ("tfidf-knn", "words(stop=english) | tfidf(sublinear=true) | knn"),
     ("bigram-svm", "tfidf(ngrams=2, sublinear=true) | svm"),
+    ("lsi-svm", "tfidf(sublinear=true) | lsi(200) | svm"),
+    (
+        "sprinkled-lsi",
+        "words(stem=porter, stop=english) | binary | ig(1000) | sprinkle(rank=50) | knn(k=3, metric=euclidean)",
+    ),
 ];
 
 /// The recipe of that name.

@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 
+use super::later::Later;
 use crate::classify::LinearModel;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
@@ -48,7 +49,14 @@ pub trait Projector: Stage {
     /// Whether labelled documents are needed.
     fn needs_labels(&self) -> bool;
     /// Fits (supervised ones on the labelled rows) and gives the matrix of all rows.
-    fn fit(&self, x: Matrix, labels: &Labels, run: &Run) -> Result<(Box<dyn FittedProjector>, Matrix)>;
+    /// What it needs of the classifier that follows it asks of `later`.
+    fn fit(
+        &self,
+        x: Matrix,
+        labels: &Labels,
+        later: &Later<'_>,
+        run: &Run,
+    ) -> Result<(Box<dyn FittedProjector>, Matrix)>;
     /// Takes the fitted stage out of a store.
     fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>>;
 }

@@ -49,6 +49,11 @@ impl SprinkleModel {
         Ok((model, Matrix::from(rows)))
     }
 
+    /// How many columns come out: the basis, and one for what lies outside it when documents are compared as they are.
+    pub fn width(&self) -> usize {
+        self.basis.cols() + usize::from(!self.fold_in)
+    }
+
     /// New documents beside the training rows: as they are, or folded in when the parameters said so.
     pub fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
         run.check()?;

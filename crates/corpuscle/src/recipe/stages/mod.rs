@@ -75,6 +75,8 @@ pub fn all() -> impl Iterator<Item = &'static StageInfo> {
         vectorize::BINARY,
         vectorize::TFIDF,
         project::IG,
+        project::LSI,
+        project::SPRINKLE,
         project::NORMALIZE,
         classify::KNN,
         classify::SVM,

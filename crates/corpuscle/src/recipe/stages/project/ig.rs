@@ -1,17 +1,18 @@
-//! Adapters of the `project` room.
+//! The `ig` stage.
 
 use std::sync::Arc;
 
-use super::{AnyStage, StageInfo, StageKind};
+use super::super::{AnyStage, StageInfo, StageKind};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::project::{InformationGainModel, InformationGainParams};
 use crate::recipe::arguments::{Parameter, Shown};
+use crate::recipe::later::Later;
 use crate::recipe::stage::{FittedProjector, Projector, Stage};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
-pub(super) const IG: StageInfo = StageInfo {
+pub(in crate::recipe::stages) const IG: StageInfo = StageInfo {
     name: "ig",
     kind: StageKind::Project,
     about: "keeps the terms that tell most about the label (information gain)",
@@ -42,7 +43,13 @@ impl Projector for InformationGainParams {
         true
     }
 
-    fn fit(&self, x: Matrix, labels: &Labels, run: &Run) -> Result<(Box<dyn FittedProjector>, Matrix)> {
+    fn fit(
+        &self,
+        x: Matrix,
+        labels: &Labels,
+        _later: &Later<'_>,
+        run: &Run,
+    ) -> Result<(Box<dyn FittedProjector>, Matrix)> {
         let model = InformationGainParams::fit(self, &x, labels, run)?;
         let kept = model.transform(&x)?;
         Ok((Box::new(model), kept))
@@ -74,64 +81,5 @@ impl FittedProjector for InformationGainModel {
             }
             _ => Ok(self.columns().len()),
         }
-    }
-}
-
-pub(super) const NORMALIZE: StageInfo = StageInfo {
-    name: "normalize",
-    kind: StageKind::Project,
-    about: "brings every document to length 1",
-    parameters: &[],
-    build: |_| Ok(AnyStage::Project(Arc::new(Normalize))),
-};
-
-/// Rows of length 1. Nothing is learnt, so the stage is its own fitted form.
-#[derive(Debug, Clone, Copy)]
-struct Normalize;
-
-impl Stage for Normalize {
-    fn name(&self) -> &'static str {
-        NORMALIZE.name
-    }
-
-    fn arguments(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Projector for Normalize {
-    fn needs_labels(&self) -> bool {
-        false
-    }
-
-    fn fit(&self, x: Matrix, _labels: &Labels, run: &Run) -> Result<(Box<dyn FittedProjector>, Matrix)> {
-        Ok((Box::new(*self), self.transform(x, run)?))
-    }
-
-    fn load(&self, _store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>> {
-        Ok(Box::new(*self))
-    }
-}
-
-impl FittedProjector for Normalize {
-    fn transform(&self, mut x: Matrix, run: &Run) -> Result<Matrix> {
-        run.install(|| x.normalize_rows());
-        Ok(x)
-    }
-
-    fn save(&self, _out: &mut StoreWriter) -> Result<()> {
-        Ok(())
-    }
-
-    fn feature_names(&self, before: Vec<String>) -> Vec<String> {
-        before
-    }
-
-    fn n_columns(&self, before: usize) -> Result<usize> {
-        Ok(before)
     }
 }

@@ -1,0 +1,18 @@
+//! Adapters of the `project` room, a file for each.
+
+mod ig;
+mod lsi;
+mod normalize;
+mod sprinkle;
+
+pub(super) use ig::IG;
+pub(super) use lsi::LSI;
+pub(super) use normalize::NORMALIZE;
+pub(super) use sprinkle::SPRINKLE;
+
+use crate::{Error, Result};
+
+/// The width of a stage that takes just as many columns as it was fitted on.
+fn same_columns(what: &'static str, expected: usize, found: usize, width: usize) -> Result<usize> {
+    if expected == found { Ok(width) } else { Err(Error::Shape { what, expected, found }) }
+}
