@@ -29,9 +29,16 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Says what went wrong, on stderr.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let mut stderr = io::stderr().lock();
+    let mut text = String::from("corpuscle");
+    for cause in error.chain().map(ToString::to_string) {
+        // Many causes are already told by the error they caused.
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(stderr, "corpuscle: {error:#}");
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes one JSON object to stdout.

@@ -15,11 +15,18 @@ use crate::output::{self, WrongCall};
 pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let options = input::options(&args.reading)?;
     let (model, _) = inspect::open(&args.model, run)?;
+    if args.proba && !model.has_probabilities() {
+        return Err(WrongCall(format!(
+            "this model has no probabilities: its recipe `{}` was trained without calibration or on too few documents",
+            model.metadata().recipe
+        ))
+        .into());
+    }
     let mut documents = input::open(&args.data, &options)?;
     if everywhere.json {
         let mut rows = Vec::new();
         predict_all(&model, &mut documents, run, |document, prediction| {
-            rows.push(as_json(&model, document, prediction, args)?);
+            rows.push(as_json(&model, document, prediction, args));
             Ok(())
         })?;
         let skipped = input::report_skipped(&documents, run);
@@ -75,17 +82,20 @@ fn write_rows(
 ) -> anyhow::Result<()> {
     let mut to = BufWriter::with_capacity(1 << 16, to);
     let delimiter = if args.format == RowFormat::Csv { ',' } else { '\t' };
-    if matches!(args.format, RowFormat::Csv | RowFormat::Tsv) {
-        let mut heading = vec!["id", if model.is_multi_label() { "labels" } else { "label" }];
-        heading.extend((args.proba && args.top.is_none()).then_some("probability"));
-        heading.extend(args.top.is_some().then_some("top"));
-        writeln!(to, "{}", heading.join(&delimiter.to_string()))?;
-    }
+    let mut heading = matches!(args.format, RowFormat::Csv | RowFormat::Tsv).then(|| {
+        let mut names = vec!["id", if model.is_multi_label() { "labels" } else { "label" }];
+        names.extend((args.proba && args.top.is_none()).then_some("probability"));
+        names.extend(args.top.is_some().then_some("top"));
+        names.join(&delimiter.to_string())
+    });
     predict_all(model, documents, run, |document, prediction| {
+        // The heading waits for the first row, so that data that cannot be read give no output at all.
+        if let Some(heading) = heading.take() {
+            writeln!(to, "{heading}")?;
+        }
         match args.format {
             RowFormat::Jsonl => {
-                serde_json::to_writer(&mut to, &as_json(model, document, prediction, args)?)
-                    .map_err(io::Error::from)?;
+                serde_json::to_writer(&mut to, &as_json(model, document, prediction, args)).map_err(io::Error::from)?;
                 writeln!(to)?;
             }
             RowFormat::Fasttext => {
@@ -98,12 +108,12 @@ fn write_rows(
             RowFormat::Csv | RowFormat::Tsv => {
                 let mut cells = vec![document.id.clone(), names(model, prediction).join("|")];
                 if let Some(k) = args.top {
-                    let top = top(model, prediction, k, args.proba)?;
+                    let top = top(model, prediction, k, args.proba);
                     cells.push(
                         top.iter().map(|(name, value)| format!("{name}:{value:.4}")).collect::<Vec<_>>().join("|"),
                     );
                 } else if args.proba {
-                    cells.push(best_probability(model, prediction)?.map_or(String::new(), |p| format!("{p:.4}")));
+                    cells.push(best_probability(prediction).map_or(String::new(), |p| format!("{p:.4}")));
                 }
                 let cells: Vec<String> = cells.iter().map(|cell| quoted(cell, delimiter)).collect();
                 writeln!(to, "{}", cells.join(&delimiter.to_string()))?;
@@ -128,32 +138,26 @@ fn names<'m>(model: &'m Model, prediction: &Prediction<'_>) -> Vec<&'m str> {
     prediction.all.labels[prediction.row].iter().map(|&class| model.classes()[class as usize].as_str()).collect()
 }
 
-fn probabilities<'a>(model: &Model, prediction: &'a Prediction<'_>) -> anyhow::Result<&'a [f32]> {
-    match &prediction.all.probabilities {
-        Some(all) => Ok(all.row(prediction.row)),
-        None => Err(WrongCall(format!(
-            "this model has no probabilities: its recipe `{}` was trained without calibration or on too few documents",
-            model.metadata().recipe
-        ))
-        .into()),
-    }
+/// The probabilities of a document; the scores where there are none, which `run` has already refused.
+fn probabilities<'a>(prediction: &'a Prediction<'_>) -> &'a [f32] {
+    prediction.all.probabilities.as_ref().unwrap_or(&prediction.all.scores).row(prediction.row)
 }
 
-fn best_probability(model: &Model, prediction: &Prediction<'_>) -> anyhow::Result<Option<f32>> {
-    let probabilities = probabilities(model, prediction)?;
-    Ok(prediction.all.labels[prediction.row].first().map(|&class| probabilities[class as usize]))
+fn best_probability(prediction: &Prediction<'_>) -> Option<f32> {
+    let class = *prediction.all.labels[prediction.row].first()?;
+    Some(probabilities(prediction)[class as usize])
 }
 
 /// The K best classes with their probabilities or scores.
-fn top<'m>(model: &'m Model, prediction: &Prediction<'_>, k: u32, proba: bool) -> anyhow::Result<Vec<(&'m str, f32)>> {
-    let values = if proba { probabilities(model, prediction)? } else { prediction.all.scores.row(prediction.row) };
+fn top<'m>(model: &'m Model, prediction: &Prediction<'_>, k: u32, proba: bool) -> Vec<(&'m str, f32)> {
+    let values = if proba { probabilities(prediction) } else { prediction.all.scores.row(prediction.row) };
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
     order.truncate(k as usize);
-    Ok(order.into_iter().map(|class| (model.classes()[class].as_str(), values[class])).collect())
+    order.into_iter().map(|class| (model.classes()[class].as_str(), values[class])).collect()
 }
 
-fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args: &Predict) -> anyhow::Result<Value> {
+fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args: &Predict) -> Value {
     let mut row = Map::new();
     row.insert("id".into(), document.id.clone().into());
     let names = names(model, prediction);
@@ -162,17 +166,17 @@ fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args
         false => row.insert("label".into(), names.first().copied().into()),
     };
     if args.proba && args.top.is_none() {
-        let probabilities = probabilities(model, prediction)?;
+        let probabilities = probabilities(prediction);
         let pairs = model.classes().iter().zip(probabilities).map(|(class, &p)| (class.clone(), Value::from(p)));
         row.insert("probabilities".into(), Value::Object(pairs.collect()));
     }
     if let Some(k) = args.top {
         let what = if args.proba { "probability" } else { "score" };
-        let list: Vec<Value> = top(model, prediction, k, args.proba)?
+        let list: Vec<Value> = top(model, prediction, k, args.proba)
             .into_iter()
             .map(|(name, v)| json!({"label": name, what: v}))
             .collect();
         row.insert("top".into(), list.into());
     }
-    Ok(Value::Object(row))
+    Value::Object(row)
 }

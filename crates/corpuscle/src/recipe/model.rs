@@ -133,6 +133,14 @@ impl Model {
         self.metadata.about.multi_label
     }
 
+    /// Whether [`Predictions::probabilities`] will be there.
+    pub fn has_probabilities(&self) -> bool {
+        let none = Dense::zeros(0, self.classes().len());
+        self.classifier.as_deref().is_some_and(|classifier| {
+            self.decision.probabilities(classifier, &none).is_ok_and(|probabilities| probabilities.is_some())
+        })
+    }
+
     /// Recipe, versions, provenance; the checksum is empty until the model has been in a file.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
