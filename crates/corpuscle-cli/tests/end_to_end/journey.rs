@@ -93,8 +93,10 @@ fn every_kind_of_recipe_trains_and_survives_its_file() {
         place.train(recipe, "m.model");
         let result = place.json(&["evaluate", "m.model", "demo.jsonl", "--where", "split=test", "--json"]);
         let accuracy = result["accuracy"].as_f64().unwrap();
-        // Euclidean neighbours of binary rows are known to be poor (the sprinkling paper's baseline): twice chance will do.
-        assert!(accuracy > if recipe.contains("euclidean") { 0.25 } else { 0.5 }, "{recipe}: {accuracy}");
+        // Known to be poor: Euclidean neighbours of binary rows (the sprinkling paper's baseline), and folding new
+        // documents into a sprinkled space they bring no sprinkled terms to. Twice chance will do.
+        let poor = recipe.contains("euclidean") || recipe.contains("fold_in");
+        assert!(accuracy > if poor { 0.25 } else { 0.5 }, "{recipe}: {accuracy}");
     }
 }
 
