@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Measures a model on labelled documents
     Evaluate(Evaluate),
+    /// Tries recipes on the same splits: mean, spread, paired t-test, time
+    Compare(Compare),
     /// Writes the documents as vectors
     Embed(Embed),
     /// Shows what a model file holds
@@ -169,6 +171,27 @@ pub(crate) struct Evaluate {
     /// Also writes a page with tables and charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// A recipe or the name of a preset; give it several times
+    #[arg(long = "recipe", short, required = true, value_name = "RECIPE")]
+    pub(crate) recipes: Vec<String>,
+    /// Independent draws of a training and a test part
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "folds", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Share of every label that is learnt from in a draw
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, conflicts_with = "folds")]
+    pub(crate) train: f64,
+    /// Folds of one cross-validation instead of draws
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) folds: Option<u32>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

@@ -34,6 +34,7 @@
 pub mod classify;
 pub mod corpus;
 mod error;
+pub mod experiment;
 pub mod matrix;
 pub mod metrics;
 pub mod project;

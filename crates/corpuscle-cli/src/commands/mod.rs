@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod compare;
 mod demo;
 mod embed;
 mod evaluate;
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Train(args) => train::run(args, everywhere, &run),
         Command::Predict(args) => predict::run(args, everywhere, &run),
         Command::Evaluate(args) => evaluate::run(args, everywhere, &run),
+        Command::Compare(args) => compare::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),

@@ -173,3 +173,17 @@ fn adaptive_sprinkling_needs_a_classifier_to_adapt_to() {
     let said = place.fails(1, &["train", "demo.jsonl", "--recipe", "binary | sprinkle(10)", "-o", "m.model"]);
     assert!(said.contains("classifier"), "{said}");
 }
+
+#[test]
+fn recipes_are_compared_on_the_same_splits() {
+    let place = Place::new();
+    let recipes =
+        ["--recipe", "tfidf(sublinear=true) | svm(calibrate=0)", "--recipe", "binary | knn(k=1, metric=euclidean)"];
+    let result = place.json(&[&["compare", "demo.jsonl", "--runs", "4", "--json", "-q"], &recipes[..]].concat());
+    assert_eq!(result["splits"], 4);
+    assert_eq!(result["recipes"][0]["splits"].as_array().unwrap().len(), 4);
+    assert!(result["recipes"][1]["against_best"]["p_holm"].as_f64().unwrap() < 0.05);
+    let said = place.ok(&[&["compare", "demo.jsonl", "--folds", "3", "-q"], &recipes[..]].concat());
+    assert!(said.contains("3 folds") && said.contains(" *"), "{said}");
+    place.fails(2, &["compare", "demo.jsonl", "--folds", "3", "--runs", "2", "--recipe", "tfidf | svm"]);
+}

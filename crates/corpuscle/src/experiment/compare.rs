@@ -1,0 +1,193 @@
+//! Several recipes on the same splits.
+//!
+//! Every recipe is fitted on the training part of every split, words and document frequencies included, and tested on
+//! the rest. Texts are tokenised once for all recipes that cut words in the same way; a split then only picks rows of
+//! the tokenised corpus, and terms that occur in test rows alone are never seen by a fit.
+//!
+//! ```
+//! use corpuscle::{Run, corpus, experiment::{compare, halves}, recipe::Recipe};
+//! let run = Run::new(42, 0)?;
+//! let documents = corpus::demo()?.train;
+//! let labels = corpus::Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+//! let recipes = [Recipe::parse("tfidf | svm(calibrate=0)")?, Recipe::parse("binary | knn(k=1)")?];
+//! let comparison = compare(&recipes, &documents, &halves(&labels, 3, 0.5, 42)?, &run)?;
+//! assert_eq!(comparison.best(), Some(0));
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::significance::{TTest, holm, mean_and_deviation, paired_t_test};
+use super::splits::Split;
+use crate::corpus::Document;
+use crate::metrics::{Evaluation, Predictions};
+use crate::recipe::{Corpus, Recipe};
+use crate::text::WordsParams;
+use crate::{Error, Result, Run};
+
+/// What a recipe did on one split.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Share of documents decided right (all labels right, when there are several).
+    pub accuracy: f64,
+    /// Micro-averaged F1.
+    pub micro_f1: f64,
+    /// Macro-averaged F1.
+    pub macro_f1: f64,
+    /// Equal error rate.
+    pub eer: Option<f64>,
+    /// Seconds to fit, from words on.
+    pub train_seconds: f64,
+    /// Seconds to represent and score the test part.
+    pub predict_seconds: f64,
+}
+
+/// What a recipe did on every split.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcomes {
+    /// The recipe.
+    pub recipe: String,
+    /// One outcome per split.
+    pub splits: Vec<Outcome>,
+}
+
+/// Recipes side by side.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// In the order the recipes were given.
+    pub recipes: Vec<Outcomes>,
+}
+
+impl Outcomes {
+    /// Mean and standard deviation of a figure over the splits.
+    pub fn spread(&self, figure: impl Fn(&Outcome) -> f64) -> (f64, f64) {
+        mean_and_deviation(&self.values(figure)).unwrap_or((f64::NAN, f64::NAN))
+    }
+
+    fn values(&self, figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+        self.splits.iter().map(figure).collect()
+    }
+}
+
+impl Comparison {
+    /// The recipe of the highest mean accuracy, the first of equals.
+    pub fn best(&self) -> Option<usize> {
+        let means: Vec<f64> = self.recipes.iter().map(|outcomes| outcomes.spread(|o| o.accuracy).0).collect();
+        (0..means.len()).reduce(|best, index| if means[index] > means[best] { index } else { best })
+    }
+
+    /// The accuracy of every recipe against that of `reference` in a paired t-test, and the p-values corrected by Holm for
+    /// all of them together. `None` for the reference itself and when there are fewer than two splits.
+    pub fn tests(&self, reference: usize) -> Vec<Option<(TTest, f64)>> {
+        let accuracy = |index: usize| self.recipes[index].values(|outcome| outcome.accuracy);
+        let tests: Vec<Option<TTest>> = (0..self.recipes.len())
+            .map(|index| (index != reference).then(|| paired_t_test(&accuracy(index), &accuracy(reference))).flatten())
+            .collect();
+        let raw: Vec<f64> = tests.iter().flatten().map(|test| test.p).collect();
+        let mut corrected = holm(&raw).into_iter();
+        tests.into_iter().map(|test| test.and_then(|test| Some((test, corrected.next()?)))).collect()
+    }
+}
+
+/// Fits and tests every recipe on every split.
+pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run: &Run) -> Result<Comparison> {
+    if recipes.is_empty() || splits.is_empty() {
+        return Err(Error::data("a comparison needs at least one recipe and one split"));
+    }
+    let mut corpora: Vec<(WordsParams, Corpus)> = Vec::new();
+    for recipe in recipes {
+        if !corpora.iter().any(|(words, _)| words == recipe.words()) {
+            let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run.quiet())?;
+            corpora.push((recipe.words().clone(), corpus));
+        }
+    }
+    let mut outcomes: Vec<Outcomes> =
+        recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() }).collect();
+    run.watch("compare", Some((recipes.len() * splits.len()) as u64), || {
+        for split in splits {
+            for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
+                run.check()?;
+                if let Some((_, corpus)) = corpora.iter().find(|(words, _)| words == recipe.words()) {
+                    outcomes.splits.push(outcome(recipe, corpus, split, &run.quiet())?);
+                }
+                run.advance(1);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Comparison { recipes: outcomes })
+}
+
+fn outcome(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<Outcome> {
+    let train = corpus.select(&split.train)?;
+    let test = corpus.select(&split.test)?;
+    let started = Instant::now();
+    let model = recipe.fit(&train, run)?;
+    let train_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let found = model.predict_matrix(&model.represent(&test.tokens, run)?, run)?;
+    let predict_seconds = started.elapsed().as_secs_f64();
+    let truth = test.labels.align(model.classes());
+    let predicted = match model.is_multi_label() || truth.is_multi_label() {
+        true => Predictions::lists(&found.labels),
+        false => Predictions::best(&found.scores)?,
+    };
+    let evaluation = Evaluation::of(&truth, &predicted, Some(&found.scores))?;
+    Ok(Outcome {
+        accuracy: evaluation.accuracy,
+        micro_f1: evaluation.micro_f1,
+        macro_f1: evaluation.macro_f1,
+        eer: evaluation.eer,
+        train_seconds,
+        predict_seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::{Labels, demo};
+    use crate::experiment::k_folds;
+
+    #[test]
+    fn a_split_sees_nothing_of_its_test_part() {
+        let run = Run::new(42, 2).unwrap();
+        let mut documents = demo().unwrap().train;
+        documents.truncate(120);
+        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+        let split = k_folds(&labels, 4, 1).unwrap().remove(0);
+        let recipe = Recipe::parse("tfidf | svm").unwrap();
+        // The same training rows with every other text blotted out give the same model.
+        let mut blotted = documents.clone();
+        for &row in &split.test {
+            blotted[row].text = "zyzzogeton".into();
+        }
+        let model = |documents: &[Document]| {
+            let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run).unwrap();
+            recipe.fit(&corpus.select(&split.train).unwrap(), &run).unwrap().to_bytes().unwrap()
+        };
+        assert!(model(&documents) == model(&blotted));
+    }
+
+    #[test]
+    fn tests_compare_with_the_reference() {
+        let outcome = |accuracy| Outcome {
+            accuracy,
+            micro_f1: 0.0,
+            macro_f1: 0.0,
+            eer: None,
+            train_seconds: 0.0,
+            predict_seconds: 0.0,
+        };
+        let row = |accuracies: [f64; 4]| Outcomes { recipe: String::new(), splits: accuracies.map(outcome).to_vec() };
+        let comparison = Comparison {
+            recipes: vec![row([0.6, 0.62, 0.61, 0.6]), row([0.8, 0.82, 0.81, 0.83]), row([0.8, 0.83, 0.8, 0.83])],
+        };
+        assert_eq!(comparison.best(), Some(1));
+        let tests = comparison.tests(1);
+        assert!(tests[1].is_none());
+        assert!(tests[0].unwrap().1 < 0.01 && tests[2].unwrap().1 > 0.5);
+    }
+}
