@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Embed(Embed),
     /// Shows what a model file holds
     Inspect(Inspect),
+    /// Runs a paper's table and shows ours beside theirs
+    Reproduce(Reproduce),
     /// Lists the stages and presets that recipes are made of
     Stages,
 }
@@ -194,6 +196,22 @@ pub(crate) struct Compare {
     pub(crate) folds: Option<u32>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The protocol (`--list` shows them)
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// Folder with the data
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    pub(crate) data: Option<PathBuf>,
+    /// Two draws instead of the protocol's number
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Lists the protocols
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Args)]

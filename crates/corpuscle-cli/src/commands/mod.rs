@@ -7,6 +7,7 @@ mod evaluate;
 mod inspect;
 mod page;
 mod predict;
+mod reproduce;
 mod stages;
 mod train;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
+        Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
     }
 }

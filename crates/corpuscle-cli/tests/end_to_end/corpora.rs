@@ -38,3 +38,17 @@ fn reuters_with_several_labels_is_learnt() {
     let micro = result["micro_f1"].as_f64().unwrap();
     assert!(micro > 0.85, "{micro}");
 }
+
+#[test]
+fn a_paper_is_reproduced_quickly() {
+    let place = Place::empty();
+    assert!(place.ok(&["reproduce", "--list"]).contains("sprinkling-orthogonal"));
+    place.fails(2, &["reproduce", "nothing", "--data", "."]);
+    let Some(data) = shared_data() else { return };
+    let data = data.to_str().unwrap();
+    let result = place.json(&["reproduce", "sprinkling-orthogonal", "--data", data, "--quick", "--json", "-q"]);
+    assert_eq!(result["documents"], 1500);
+    for system in result["systems"].as_array().unwrap() {
+        assert!(system["accuracy"].as_f64().unwrap() > 0.7, "{system}");
+    }
+}

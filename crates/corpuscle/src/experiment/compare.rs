@@ -96,28 +96,48 @@ pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run
     if recipes.is_empty() || splits.is_empty() {
         return Err(Error::data("a comparison needs at least one recipe and one split"));
     }
-    let mut corpora: Vec<(WordsParams, Corpus)> = Vec::new();
-    for recipe in recipes {
-        if !corpora.iter().any(|(words, _)| words == recipe.words()) {
-            let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run.quiet())?;
-            corpora.push((recipe.words().clone(), corpus));
-        }
-    }
+    let mut corpora = Tokenised::default();
     let mut outcomes: Vec<Outcomes> =
         recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() }).collect();
     run.watch("compare", Some((recipes.len() * splits.len()) as u64), || {
         for split in splits {
             for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
                 run.check()?;
-                if let Some((_, corpus)) = corpora.iter().find(|(words, _)| words == recipe.words()) {
-                    outcomes.splits.push(outcome(recipe, corpus, split, &run.quiet())?);
-                }
+                outcomes.splits.push(corpora.outcome(recipe, documents, split, run)?);
                 run.advance(1);
             }
         }
         Ok(())
     })?;
     Ok(Comparison { recipes: outcomes })
+}
+
+/// A corpus tokenised once for every way of cutting words that was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Tokenised {
+    corpora: Vec<(WordsParams, Corpus)>,
+}
+
+impl Tokenised {
+    /// Fits and tests a recipe on a split of `documents`, which must be the same at every call.
+    pub(super) fn outcome(
+        &mut self,
+        recipe: &Recipe,
+        documents: &[Document],
+        split: &Split,
+        run: &Run,
+    ) -> Result<Outcome> {
+        let run = run.quiet();
+        let index = match self.corpora.iter().position(|(words, _)| words == recipe.words()) {
+            Some(index) => index,
+            None => {
+                let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run)?;
+                self.corpora.push((recipe.words().clone(), corpus));
+                self.corpora.len() - 1
+            }
+        };
+        outcome(recipe, &self.corpora[index].1, split, &run)
+    }
 }
 
 fn outcome(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<Outcome> {

@@ -1,9 +1,11 @@
 //! Recipes against each other on the same splits, and whether the difference is more than chance.
 
 mod compare;
+mod protocol;
 mod significance;
 mod splits;
 
 pub use compare::{Comparison, Outcome, Outcomes, compare};
+pub use protocol::{Protocol, Reproduction, System};
 pub use significance::{TTest, corrected_t_test, holm, mean_and_deviation, paired_t_test};
 pub use splits::{Split, halves, k_folds};
