@@ -10,7 +10,7 @@
 //!
 //! References: Lin, Weng and Keerthi (2008), "Trust region Newton method for large-scale logistic regression"; Hsia, Chiang and
 //! Lin (2018), "Preconditioned conjugate gradient methods in truncated Newton frameworks"; Galli and Lin (2021), "A study on truncated
-//! Newton methods for linear classification". Where we differ: several classes go side by side, and the end is a proven
+//! Newton methods for linear classification". Where we differ: several classes go side by side, and the end is a
 //! bound on the objective and not the length of the gradient.
 //!
 //! ```

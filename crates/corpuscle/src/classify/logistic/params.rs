@@ -28,7 +28,8 @@ pub struct LogisticParams {
     pub bias: bool,
     /// How classes of different sizes are weighed.
     pub class_weight: ClassWeight,
-    /// Stop when the objective is proven to be within this share of its minimum.
+    /// Stop when the objective is within this share of its minimum: a bound for the weights, an estimate for the bias,
+    /// which is not penalised.
     pub tolerance: f64,
     /// Stop after so many Newton steps in any case.
     pub max_iter: usize,

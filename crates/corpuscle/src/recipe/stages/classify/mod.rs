@@ -54,7 +54,7 @@ fn show_cost(cost: &Cost) -> String {
 fn solver_notes(c: f64, reached: &[Reached], passes: &str) -> Vec<(&'static str, String)> {
     let most = reached.iter().map(|reached| reached.iterations).max().unwrap_or(0);
     let gap = reached.iter().map(|reached| reached.gap).fold(0.0, f64::max);
-    vec![("c", c.to_string()), ("solver", format!("{most} {passes}, within {gap:.1e} of the optimum"))]
+    vec![("c", c.to_string()), ("solver", format!("{most} {passes}, relative gap to the optimum about {gap:.1e}"))]
 }
 
 /// A method of the `classify` room with its parameters.
