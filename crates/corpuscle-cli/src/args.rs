@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Embed(Embed),
     /// Shows what a model file holds
     Inspect(Inspect),
+    /// Shows what a representation has learnt about words: neighbours before and after, pairs drawn together and apart
+    Terms(Terms),
     /// Runs a paper's table and shows ours beside theirs
     Reproduce(Reproduce),
     /// Lists the stages and presets that recipes are made of
@@ -199,6 +201,19 @@ pub(crate) struct Compare {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Terms {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Words to look up; without any, the pairs of terms that labels drew together and apart most
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+    /// How many to show
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) top: u32,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Reproduce {
     /// The protocol (`--list` shows them)
     #[arg(value_name = "NAME", required_unless_present = "list")]
@@ -209,6 +224,9 @@ pub(crate) struct Reproduce {
     /// Two draws instead of the protocol's number
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Writes a page with tables and charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// Lists the protocols
     #[arg(long)]
     pub(crate) list: bool,

@@ -9,6 +9,7 @@ mod page;
 mod predict;
 mod reproduce;
 mod stages;
+mod terms;
 mod train;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
+        Command::Terms(args) => terms::run(args, everywhere, &run),
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
     }

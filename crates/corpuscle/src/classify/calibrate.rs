@@ -118,13 +118,31 @@ pub fn out_of_fold(
     run: &Run,
     fit_and_score: impl Fn(&Matrix, &Labels, Option<&[f32]>, &Matrix, &Run) -> Result<Dense>,
 ) -> Result<Option<(Dense, Vec<usize>)>> {
-    if n_folds < 2 {
-        return Err(Error::parameter("calibration", "folds", n_folds, "must be at least 2"));
-    }
     if x.rows() != labels.len() {
         return Err(Error::Shape { what: "labels", expected: x.rows(), found: labels.len() });
     }
-    super::check_weights(weights, x.rows())?;
+    out_of_fold_rows(labels, weights, n_folds, seed, run, |rest, held, quiet| {
+        let rest_weights: Option<Vec<f32>> = weights.map(|weights| rest.iter().map(|&row| weights[row]).collect());
+        let (fitted, known) = (x.select_rows(rest), labels.select(rest));
+        fit_and_score(&fitted, &known, rest_weights.as_deref(), &x.select_rows(held), quiet)
+    })
+}
+
+/// [`out_of_fold`] for whoever selects the rows: `fit_and_score(rest, held, run)` fits on the labelled rows `rest` and
+/// scores the rows `held`.
+#[allow(clippy::type_complexity)]
+pub fn out_of_fold_rows(
+    labels: &Labels,
+    weights: Option<&[f32]>,
+    n_folds: usize,
+    seed: u64,
+    run: &Run,
+    fit_and_score: impl Fn(&[usize], &[usize], &Run) -> Result<Dense>,
+) -> Result<Option<(Dense, Vec<usize>)>> {
+    if n_folds < 2 {
+        return Err(Error::parameter("calibration", "folds", n_folds, "must be at least 2"));
+    }
+    super::check_weights(weights, labels.len())?;
     let rows = labels.labelled_rows();
     if rows.len() < 2 * n_folds {
         return Ok(None);
@@ -138,9 +156,7 @@ pub fn out_of_fold(
         if !can_learn(labels, weights, &rest) {
             return Ok(None);
         }
-        let rest_weights: Option<Vec<f32>> = weights.map(|weights| rest.iter().map(|&row| weights[row]).collect());
-        let (fitted, known) = (x.select_rows(&rest), labels.select(&rest));
-        let part = fit_and_score(&fitted, &known, rest_weights.as_deref(), &x.select_rows(held), &quiet)?;
+        let part = fit_and_score(&rest, held, &quiet)?;
         for (what, expected, found) in
             [("documents scored", held.len(), part.rows()), ("classes scored", labels.n_classes(), part.cols())]
         {

@@ -15,7 +15,7 @@ mod thresholds;
 mod weights;
 
 pub use assembly::Reached;
-pub use calibrate::{Calibration, out_of_fold};
+pub use calibrate::{Calibration, out_of_fold, out_of_fold_rows};
 pub use cost::{Cost, GRID as COST_GRID};
 pub use knn::{KnnModel, KnnParams, Metric, Neighbours, Vote};
 pub use linear::LinearModel;

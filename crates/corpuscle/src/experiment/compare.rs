@@ -21,7 +21,8 @@ use serde::Serialize;
 
 use super::significance::{TTest, holm, mean_and_deviation, paired_t_test};
 use super::splits::Split;
-use crate::corpus::Document;
+use crate::corpus::{Document, Labels};
+use crate::matrix::Matrix;
 use crate::metrics::{Evaluation, Predictions};
 use crate::recipe::{Corpus, Recipe};
 use crate::text::WordsParams;
@@ -103,7 +104,7 @@ pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run
         for split in splits {
             for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
                 run.check()?;
-                outcomes.splits.push(corpora.outcome(recipe, documents, split, run)?);
+                outcomes.splits.push(corpora.measure(recipe, documents, split, run)?.0);
                 run.advance(1);
             }
         }
@@ -120,27 +121,45 @@ pub(super) struct Tokenised {
 
 impl Tokenised {
     /// Fits and tests a recipe on a split of `documents`, which must be the same at every call.
-    pub(super) fn outcome(
+    pub(super) fn measure(
         &mut self,
         recipe: &Recipe,
         documents: &[Document],
         split: &Split,
         run: &Run,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Evaluation)> {
         let run = run.quiet();
+        measure(recipe, self.corpus(recipe, documents, &run)?, split, &run)
+    }
+
+    /// What a recipe without a classifier makes of the rows it is fitted on, and their labels.
+    pub(super) fn represented(
+        &mut self,
+        recipe: &Recipe,
+        documents: &[Document],
+        rows: &[usize],
+        run: &Run,
+    ) -> Result<(Matrix, Labels)> {
+        let run = run.quiet();
+        let corpus = self.corpus(recipe, documents, &run)?.select(rows)?;
+        let matrix = recipe.fit(&corpus, &run)?.represent(&corpus.tokens, &run)?;
+        Ok((matrix, corpus.labels))
+    }
+
+    fn corpus(&mut self, recipe: &Recipe, documents: &[Document], run: &Run) -> Result<&Corpus> {
         let index = match self.corpora.iter().position(|(words, _)| words == recipe.words()) {
             Some(index) => index,
             None => {
-                let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run)?;
+                let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), run)?;
                 self.corpora.push((recipe.words().clone(), corpus));
                 self.corpora.len() - 1
             }
         };
-        outcome(recipe, &self.corpora[index].1, split, &run)
+        Ok(&self.corpora[index].1)
     }
 }
 
-fn outcome(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<Outcome> {
+fn measure(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<(Outcome, Evaluation)> {
     let train = corpus.select(&split.train)?;
     let test = corpus.select(&split.test)?;
     let started = Instant::now();
@@ -155,14 +174,15 @@ fn outcome(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result
         false => Predictions::best(&found.scores)?,
     };
     let evaluation = Evaluation::of(&truth, &predicted, Some(&found.scores))?;
-    Ok(Outcome {
+    let outcome = Outcome {
         accuracy: evaluation.accuracy,
         micro_f1: evaluation.micro_f1,
         macro_f1: evaluation.macro_f1,
         eer: evaluation.eer,
         train_seconds,
         predict_seconds,
-    })
+    };
+    Ok((outcome, evaluation))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ mod significance;
 mod splits;
 
 pub use compare::{Comparison, Outcome, Outcomes, compare};
-pub use protocol::{Protocol, Reproduction, System};
+pub use protocol::{
+    Along, Chosen, Claim, ClaimTest, Draw, Figure, Parts, Point, Protocol, Reproduction, Sprinkling, System,
+};
 pub use significance::{TTest, corrected_t_test, holm, mean_and_deviation, paired_t_test};
 pub use splits::{Split, halves, k_folds};

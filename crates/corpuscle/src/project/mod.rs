@@ -8,5 +8,5 @@ mod sprinkle;
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};
-pub use sprinkle::{Msl, SprinkleModel, SprinkleParams, SprinklePoint};
+pub use sprinkle::{Msl, NearTerm, SprinkleModel, SprinkleParams, SprinklePoint, TermShift};
 pub use sprinkle::{sprinkle_curve, sprinkled_terms, within_over_between};

@@ -3,10 +3,10 @@
 //! One round of cross-validated scores serves both purposes: sigmoids that turn scores into probabilities, and, for
 //! several labels per document, the threshold of each label.
 
+use super::held_out::HeldOut;
 use super::stage::{Classifier, FittedClassifier};
-use crate::classify::{Calibration, Thresholds, out_of_fold};
-use crate::corpus::Labels;
-use crate::matrix::{Dense, Matrix};
+use crate::classify::{Calibration, Thresholds, out_of_fold_rows};
+use crate::matrix::Dense;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
@@ -22,11 +22,10 @@ impl Decision {
     pub(super) fn fit(
         classifier: &dyn Classifier,
         fitted: &dyn FittedClassifier,
-        x: &Matrix,
-        labels: &Labels,
-        weights: Option<&[f32]>,
+        documents: &HeldOut<'_>,
         run: &Run,
     ) -> Result<Self> {
+        let (labels, weights) = (documents.labels, documents.weights);
         let multi = labels.is_multi_label();
         let knows_probabilities = fitted.own_probabilities(&Dense::zeros(0, fitted.n_classes())).is_some();
         let folds = classifier.calibration_folds();
@@ -35,12 +34,13 @@ impl Decision {
         }
         run.stage("calibrate", Some(folds as u64), || {
             let rough = classifier.rough(fitted);
-            let held_out =
-                out_of_fold(x, labels, weights, folds, run.seed(), &run.quiet(), |x, labels, weights, held, quiet| {
-                    let scores = rough.fit(x, labels, weights, quiet)?.scores(held, quiet);
-                    run.advance(1);
-                    scores
-                })?;
+            let held_out = out_of_fold_rows(labels, weights, folds, run.seed(), &run.quiet(), |rest, held, quiet| {
+                let fold = documents.fold(rest, held, quiet)?;
+                let fitted = rough.fit(&fold.x, &fold.labels, fold.weights.as_deref(), quiet)?;
+                let scores = fitted.scores(&fold.held, quiet);
+                run.advance(1);
+                scores
+            })?;
             let Some((scores, rows)) = held_out else {
                 run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
                 return Ok(Decision::default());

@@ -30,17 +30,19 @@ pub(super) enum Flow<'a> {
 }
 
 /// The planner feeds every stage what it takes, so this is never seen; it is an error and not a panic all the same.
-fn misfed(name: &str) -> Error {
+pub(super) fn misfed(name: &str) -> Error {
     Error::data(format!("`{name}` was fed the wrong kind of input"))
 }
 
 impl Node {
-    /// Fits every stage in turn, each on what the ones before it make of the documents.
+    /// Fits every stage in turn, each on what the ones before it make of the documents. What the supervised stages
+    /// start from is put into `kept`, when there is one: see [`super::held_out`].
     pub(super) fn fit(
         &self,
         flow: Flow<'_>,
         labels: &Labels,
         later: &Later<'_>,
+        kept: &mut Option<Vec<Matrix>>,
         run: &Run,
     ) -> Result<(Fitted, Matrix)> {
         match (self, flow) {
@@ -56,8 +58,17 @@ impl Node {
             }
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
-                for part in parts {
-                    let (stage, matrix) = part.fit(flow, labels, later, run)?;
+                let unsupervised = parts.iter().take_while(|part| !part.is_supervised()).count();
+                for (at, part) in parts.iter().enumerate() {
+                    if at == unsupervised
+                        && let (Some(kept), Flow::Matrix(matrix)) = (kept.as_mut(), &flow)
+                    {
+                        kept.push(matrix.clone());
+                    }
+                    // Behind a supervised stage everything is fitted anew on every fold, so nothing is kept.
+                    let nothing = &mut None;
+                    let kept = if at == 0 { &mut *kept } else { nothing };
+                    let (stage, matrix) = part.fit(flow, labels, later, kept, run)?;
                     fitted.push(stage);
                     flow = Flow::Matrix(matrix);
                 }
@@ -70,7 +81,13 @@ impl Node {
                 let mut fitted = Vec::with_capacity(parts.len());
                 let mut joined: Option<Matrix> = None;
                 for part in parts {
-                    let (stage, matrix) = part.fit(flow.clone(), labels, later, run)?;
+                    let (stage, matrix) = part.fit(flow.clone(), labels, later, kept, run)?;
+                    if let Some(kept) = kept.as_mut()
+                        && self.is_supervised()
+                        && !part.is_supervised()
+                    {
+                        kept.push(matrix.clone());
+                    }
                     fitted.push(stage);
                     joined = Some(match joined {
                         None => matrix,
@@ -80,7 +97,7 @@ impl Node {
                 Ok((Fitted::Sum(fitted), joined.ok_or_else(|| misfed("+"))?))
             }
             (Node::Weighted(part, weight), flow) => {
-                let (stage, mut matrix) = part.fit(flow, labels, later, run)?;
+                let (stage, mut matrix) = part.fit(flow, labels, later, kept, run)?;
                 run.install(|| matrix.scale(*weight));
                 Ok((Fitted::Weighted(Box::new(stage), *weight), matrix))
             }

@@ -14,6 +14,18 @@ pub struct Later<'a> {
     weights: Option<&'a [f32]>,
 }
 
+/// [`Later`] for some of the documents, with weights of its own.
+pub(super) struct Selected<'a> {
+    classifier: Option<&'a dyn Classifier>,
+    weights: Option<Vec<f32>>,
+}
+
+impl Selected<'_> {
+    pub(super) fn get(&self) -> Later<'_> {
+        Later { classifier: self.classifier, weights: self.weights.as_deref() }
+    }
+}
+
 impl<'a> Later<'a> {
     /// The classifier that follows, if any, and the weights of the documents.
     pub fn new(classifier: Option<&'a dyn Classifier>, weights: Option<&'a [f32]>) -> Self {
@@ -80,6 +92,12 @@ impl<'a> Later<'a> {
         })?;
         let best = Predictions::best(&scores)?;
         Ok((0..truth.len()).filter(|&row| best.of(row).iter().any(|&class| truth.has(row, class))).count())
+    }
+
+    /// The same for some of the documents.
+    pub(super) fn at(later: &Later<'a>, rows: &[usize]) -> Selected<'a> {
+        let weights = later.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        Selected { classifier: later.classifier, weights }
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {

@@ -22,6 +22,7 @@ use std::path::Path;
 use super::data::Corpus;
 use super::decide::Decision;
 use super::fit::{Fitted, Flow};
+use super::held_out::HeldOut;
 use super::later::Later;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
 use super::plan::Recipe;
@@ -67,14 +68,18 @@ impl Recipe {
     pub fn fit(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
         self.check_labels(&corpus.labels)?;
         let later = Later::new(self.classifier(), corpus.weights.as_deref());
-        let (body, matrix) = self.body().fit(Flow::Words(&corpus.tokens), &corpus.labels, &later, run)?;
+        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
+        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
+        let words = Flow::Words(&corpus.tokens);
+        let (body, matrix) = self.body().fit(words, &corpus.labels, &later, &mut kept, run)?;
         let mut fitted_classifier = None;
         let mut decision = Decision::default();
         if let Some(classifier) = self.classifier() {
             let (labels, weights) = (&corpus.labels, corpus.weights.as_deref());
             let fitted = run
                 .stage(classifier.name(), classifier.steps(labels), || classifier.fit(&matrix, labels, weights, run))?;
-            decision = Decision::fit(classifier, fitted.as_ref(), &matrix, labels, weights, run)?;
+            let documents = HeldOut { body: (self.body(), &body), kept, x: &matrix, labels, weights, later };
+            decision = Decision::fit(classifier, fitted.as_ref(), &documents, run)?;
             fitted_classifier = Some(fitted);
         }
         let about = Provenance {
@@ -144,6 +149,10 @@ impl Model {
     /// Recipe, versions, provenance; the checksum is empty until the model has been in a file.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    pub(super) fn body(&self) -> &Fitted {
+        &self.body
     }
 
     /// Name and number of columns of every stage.

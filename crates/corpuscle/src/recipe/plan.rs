@@ -73,15 +73,7 @@ impl Recipe {
 
     /// The first stage that cannot be fitted without labels.
     pub fn needs_labels(&self) -> Option<&'static str> {
-        fn of(node: &Node) -> Option<&'static str> {
-            match node {
-                Node::Vectorize(_) => None,
-                Node::Project(stage) => stage.needs_labels().then(|| stage.name()),
-                Node::Pipe(parts) | Node::Sum(parts) => parts.iter().find_map(of),
-                Node::Weighted(part, _) => of(part),
-            }
-        }
-        of(&self.body).or_else(|| self.classifier().map(|stage| stage.name()))
+        self.body.needs_labels().or_else(|| self.classifier().map(|stage| stage.name()))
     }
 }
 
@@ -107,6 +99,20 @@ impl fmt::Display for Recipe {
 }
 
 impl Node {
+    /// Whether a stage of it learns from labels.
+    pub(super) fn is_supervised(&self) -> bool {
+        self.needs_labels().is_some()
+    }
+
+    fn needs_labels(&self) -> Option<&'static str> {
+        match self {
+            Node::Vectorize(_) => None,
+            Node::Project(stage) => stage.needs_labels().then(|| stage.name()),
+            Node::Pipe(parts) | Node::Sum(parts) => parts.iter().find_map(Node::needs_labels),
+            Node::Weighted(part, _) => part.needs_labels(),
+        }
+    }
+
     fn expression(&self) -> Expression {
         let all = |parts: &[Node]| parts.iter().map(Node::expression).collect();
         match self {

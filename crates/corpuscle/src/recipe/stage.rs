@@ -10,6 +10,7 @@ use super::later::Later;
 use crate::classify::LinearModel;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
+use crate::project::TermShift;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Result, Run};
@@ -71,6 +72,19 @@ pub trait FittedProjector: Debug + Send + Sync {
     fn feature_names(&self, before: Vec<String>) -> Vec<String>;
     /// How many columns come out of `before` columns, or an error when that many cannot go in.
     fn n_columns(&self, before: usize) -> Result<usize>;
+    /// Which terms of its input were drawn together and apart, when it knows.
+    fn term_shift(&self) -> Option<&TermShift> {
+        None
+    }
+    /// A vector for every column of its input, in which terms can be compared; `None` when it has none.
+    fn term_vectors(&self) -> Option<Dense> {
+        None
+    }
+    /// The stage with what fitting found out in place of `auto`, for fits on folds; `None` when there is nothing to
+    /// find out.
+    fn found(&self) -> Option<Box<dyn Projector>> {
+        None
+    }
 }
 
 /// Matrix to scores, not yet fitted.

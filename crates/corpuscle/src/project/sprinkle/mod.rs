@@ -44,10 +44,12 @@
 
 mod analysis;
 mod model;
+mod shift;
 mod terms;
 
 pub use analysis::{SprinklePoint, sprinkle_curve, within_over_between};
 pub use model::SprinkleModel;
+pub use shift::{NearTerm, TermShift};
 pub use terms::sprinkled_terms;
 
 use serde::{Deserialize, Serialize};

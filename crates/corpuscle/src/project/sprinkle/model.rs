@@ -1,5 +1,6 @@
 //! The fitted model: an orthonormal basis of the unsprinkled training rows.
 
+use super::TermShift;
 use crate::matrix::small::{multiply_in_place, tall_product, transposed_product};
 use crate::matrix::svd::TruncatedSvd;
 use crate::matrix::{Dense, Matrix};
@@ -19,6 +20,7 @@ pub struct SprinkleModel {
     singular_values: Vec<f64>,
     sprinkled: Vec<u64>,
     fold_in: bool,
+    shift: Option<TermShift>,
 }
 
 impl SprinkleModel {
@@ -45,8 +47,26 @@ impl SprinkleModel {
             singular_values: svd.singular_values,
             sprinkled: sprinkled.iter().map(|&count| count as u64).collect(),
             fold_in,
+            shift: None,
         };
         Ok((model, Matrix::from(rows)))
+    }
+
+    /// Also finds out which terms were drawn together and apart, and keeps that; `x` and `rows` as in
+    /// [`mean_square_distortion`](Self::mean_square_distortion).
+    pub fn look_at_terms(&mut self, x: &Matrix, rows: &Matrix, run: &Run) -> Result<()> {
+        self.shift = TermShift::of(x, self, rows, run)?;
+        Ok(())
+    }
+
+    /// Which terms were drawn together and apart, when that was looked at.
+    pub fn shift(&self) -> Option<&TermShift> {
+        self.shift.as_ref()
+    }
+
+    /// Whether new documents are taken through the decomposition too.
+    pub fn fold_in(&self) -> bool {
+        self.fold_in
     }
 
     /// How many columns come out: the basis, and one for what lies outside it when documents are compared as they are.
@@ -127,6 +147,9 @@ impl SprinkleModel {
         out.put_f64("shares", &[self.shares.len()], &self.shares);
         out.put_f64("singular_values", &[self.singular_values.len()], &self.singular_values);
         out.put_u64("sprinkled", &self.sprinkled);
+        if let Some(shift) = &self.shift {
+            out.scope("shift", |out| shift.save(out));
+        }
         out.put_json("fold_in", &self.fold_in)
     }
 
@@ -136,7 +159,8 @@ impl SprinkleModel {
         let (shares, _) = store.f64s("shares", &[Some(basis.cols())])?;
         let (singular_values, _) = store.f64s("singular_values", &[None])?;
         let (sprinkled, fold_in) = (store.u64s("sprinkled", None)?, store.json("fold_in")?);
-        Ok(SprinkleModel { basis, shares, singular_values, sprinkled, fold_in })
+        let shift = TermShift::load(&store.scope("shift"), basis.rows())?;
+        Ok(SprinkleModel { basis, shares, singular_values, sprinkled, fold_in, shift })
     }
 }
 

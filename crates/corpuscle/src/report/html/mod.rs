@@ -71,6 +71,15 @@ pub enum Section {
         /// One row per recipe.
         rows: Vec<Compared>,
     },
+    /// Any table; the first column is text, the others are figures.
+    Table {
+        /// What it shows.
+        heading: String,
+        /// What the columns are called.
+        columns: Vec<String>,
+        /// Its rows.
+        rows: Vec<Vec<String>>,
+    },
     /// Precision, recall and F1 of each class.
     PerClass {
         /// What is measured.
@@ -134,6 +143,7 @@ impl Section {
             | Section::Facts { heading, .. }
             | Section::Headline { heading, .. }
             | Section::Comparison { heading, .. }
+            | Section::Table { heading, .. }
             | Section::PerClass { heading, .. }
             | Section::Chart { heading, .. }
             | Section::Mistakes { heading, .. }
@@ -161,6 +171,7 @@ impl Section {
                 out.push_str("</dl>");
             }
             Section::Comparison { rows, .. } => tables::comparison(out, rows),
+            Section::Table { columns, rows, .. } => tables::table(out, columns, rows),
             Section::PerClass { classes, .. } => tables::per_class(out, classes),
             Section::Chart { chart, caption, .. } => {
                 let _ = write!(out, "<figure>{}", chart.inline());

@@ -59,6 +59,20 @@ fn header(out: &mut String, columns: &[&str]) {
     out.push_str("</tr></thead><tbody>");
 }
 
+pub(super) fn table(out: &mut String, columns: &[String], rows: &[Vec<String>]) {
+    let columns: Vec<String> = columns.iter().map(|column| escape(column).into_owned()).collect();
+    header(out, &columns.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in rows {
+        out.push_str("<tr>");
+        for (at, cell) in row.iter().enumerate() {
+            let (open, close) = if at == 0 { ("<th scope=\"row\">", "</th>") } else { ("<td>", "</td>") };
+            let _ = write!(out, "{open}{}{close}", escape(cell));
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+}
+
 pub(super) fn comparison(out: &mut String, rows: &[Compared]) {
     header(out, &["Recipe", "Accuracy", "Macro F1", "Train, s", "Predict, s"]);
     let best = |value: fn(&Compared) -> f64| rows.iter().map(value).fold(f64::NEG_INFINITY, f64::max);

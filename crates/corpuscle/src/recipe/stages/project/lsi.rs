@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::{AnyStage, StageInfo, StageKind};
 use super::same_columns;
 use crate::corpus::Labels;
-use crate::matrix::Matrix;
+use crate::matrix::{Dense, Matrix};
 use crate::project::{LsiModel, LsiParams};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
@@ -85,5 +85,15 @@ impl FittedProjector for LsiModel {
 
     fn n_columns(&self, before: usize) -> Result<usize> {
         same_columns("columns for lsi", self.vectors().rows(), before, self.rank())
+    }
+
+    /// Rows of V times the singular values: their inner products are those of the columns of the approximation.
+    fn term_vectors(&self) -> Option<Dense> {
+        let mut vectors = self.vectors().clone();
+        for row in 0..vectors.rows() {
+            let values = vectors.row_mut(row).iter_mut();
+            values.zip(self.singular_values()).for_each(|(value, &scale)| *value *= scale as f32);
+        }
+        Some(vectors)
     }
 }

@@ -6,12 +6,12 @@ use super::super::{AnyStage, StageInfo, StageKind};
 use super::same_columns;
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
-use crate::project::{Msl, SprinkleModel, SprinkleParams, sprinkled_terms};
+use crate::project::{Msl, SprinkleModel, SprinkleParams, TermShift, sprinkled_terms};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
 use crate::recipe::stage::{FittedProjector, Projector, Stage};
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// Folds behind the confusion matrix, as in the paper.
 const FOLDS: usize = 5;
@@ -28,9 +28,9 @@ pub(in crate::recipe::stages) const SPRINKLE: StageInfo = StageInfo {
         Parameter { name: "rank", about: "dimensions to keep (100)" },
         Parameter {
             name: "adaptive",
-            about: "true (default): by the confusion matrix; false: the same for every class",
+            about: "true (default unless terms are given): by the confusion matrix; false: the same for every class",
         },
-        Parameter { name: "terms", about: "terms per class when not adaptive (8)" },
+        Parameter { name: "terms", about: "terms for every class, not adaptive (8)" },
         Parameter {
             name: "msl",
             about: "most terms for a pair of classes when adaptive (8), or auto: by cross-validation",
@@ -43,8 +43,16 @@ pub(in crate::recipe::stages) const SPRINKLE: StageInfo = StageInfo {
     build: |arguments| {
         let mut params = SprinkleParams::default();
         arguments.parse("rank", &mut params.rank)?;
-        arguments.parse("adaptive", &mut params.adaptive)?;
-        arguments.parse("terms", &mut params.terms)?;
+        let (mut adaptive, mut terms) = (None, None);
+        arguments.read("adaptive", &mut adaptive, |text| text.parse().ok().map(Some))?;
+        arguments.read("terms", &mut terms, |text| text.parse().ok().map(Some))?;
+        // The same number of terms for every class is what not being adaptive means.
+        params.adaptive = adaptive.unwrap_or(terms.is_none());
+        if let (true, Some(terms)) = (params.adaptive, terms) {
+            let reason = "is for every class alike; leave it out, or say adaptive=false";
+            return Err(Error::parameter(SPRINKLE.name, "terms", terms, reason));
+        }
+        params.terms = terms.unwrap_or(params.terms);
         arguments.read("msl", &mut params.msl, |text| match text {
             "auto" => Some(Msl::Auto),
             _ => text.parse().ok().map(Msl::Value),
@@ -63,8 +71,7 @@ impl Stage for SprinkleParams {
         let default = Self::default();
         Shown::new()
             .plain("rank", &self.rank, &default.rank)
-            .plain("adaptive", &self.adaptive, &default.adaptive)
-            .plain("terms", &self.terms, &default.terms)
+            .add("terms", &(!self.adaptive).then_some(self.terms), &None, |terms| terms.unwrap_or_default().to_string())
             .add("msl", &self.msl, &default.msl, |msl| match msl {
                 Msl::Auto => "auto".to_string(),
                 Msl::Value(value) => value.to_string(),
@@ -90,7 +97,7 @@ impl Projector for SprinkleParams {
         later: &Later<'_>,
         run: &Run,
     ) -> Result<(Box<dyn FittedProjector>, Matrix)> {
-        let (model, rows) = if self.adaptive {
+        let (mut model, rows) = if self.adaptive {
             let confusion = later.confusion(SPRINKLE.name, &x, labels, FOLDS, run)?;
             let msl = match self.msl {
                 Msl::Value(value) => value,
@@ -100,6 +107,7 @@ impl Projector for SprinkleParams {
         } else {
             SprinkleParams::fit(self, &x, labels, run)?
         };
+        model.look_at_terms(&x, &rows, run)?;
         Ok((Box::new(model), rows))
     }
 
@@ -149,5 +157,52 @@ impl FittedProjector for SprinkleModel {
 
     fn n_columns(&self, before: usize) -> Result<usize> {
         same_columns("columns for sprinkle", self.basis().rows(), before, self.width())
+    }
+
+    fn term_shift(&self) -> Option<&TermShift> {
+        self.shift()
+    }
+
+    /// The terms each class got, so that a fold need not ask the classifier again which classes it confuses.
+    fn found(&self) -> Option<Box<dyn Projector>> {
+        let params = SprinkleParams { rank: self.rank(), fold_in: self.fold_in(), ..SprinkleParams::default() };
+        let counts = self.sprinkled().iter().map(|&count| count as usize).collect();
+        Some(Box::new(KnownTerms { params, counts }))
+    }
+}
+
+/// Sprinkling with as many terms for each class as were found before.
+#[derive(Debug)]
+struct KnownTerms {
+    params: SprinkleParams,
+    counts: Vec<usize>,
+}
+
+impl Stage for KnownTerms {
+    fn name(&self) -> &'static str {
+        SPRINKLE.name
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, String)> {
+        self.params.arguments()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.params.check()
+    }
+}
+
+impl Projector for KnownTerms {
+    fn needs_labels(&self) -> bool {
+        true
+    }
+
+    fn fit(&self, x: Matrix, labels: &Labels, _: &Later<'_>, run: &Run) -> Result<(Box<dyn FittedProjector>, Matrix)> {
+        let (model, rows) = self.params.fit_with_counts(&x, labels, &self.counts, run)?;
+        Ok((Box::new(model), rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>> {
+        self.params.load(store)
     }
 }

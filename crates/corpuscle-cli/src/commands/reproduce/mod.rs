@@ -1,0 +1,89 @@
+//! `corpuscle reproduce`: a paper's table or figure, ours beside theirs.
+
+mod page;
+mod text;
+
+use std::io::Write;
+
+use corpuscle::Run;
+use corpuscle::corpus::ReadOptions;
+use corpuscle::experiment::{Protocol, Reproduction};
+use serde_json::{Map, Value, json};
+
+use crate::args::{Everywhere, Reproduce};
+use crate::input;
+use crate::output::{self, WrongCall};
+
+/// Draws with `--quick`.
+const QUICK: usize = 2;
+
+const PROTOCOLS: &[&str] = &[
+    include_str!("../../../../../reproduce/sprinkling-hierarchical.json"),
+    include_str!("../../../../../reproduce/sprinkling-ordinal.json"),
+    include_str!("../../../../../reproduce/sprinkling-orthogonal.json"),
+    include_str!("../../../../../reproduce/sprinkling-dimensions.json"),
+];
+
+pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let protocols = PROTOCOLS.iter().map(|json| Protocol::parse(json)).collect::<Result<Vec<_>, _>>()?;
+    let (Some(name), Some(folder), false) = (&args.name, &args.data, args.list) else {
+        return list(&protocols, everywhere);
+    };
+    let Some(protocol) = protocols.iter().find(|protocol| protocol.name == *name) else {
+        let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
+        return Err(WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", "))).into());
+    };
+    let options = ReadOptions { text: protocol.text.clone(), ..ReadOptions::default() };
+    let file = folder.join(&protocol.file).display().to_string();
+    let mut source = input::open(&[file], &options)?;
+    let documents = run.watch("read", None, || (&mut source).collect::<Result<Vec<_>, _>>())?;
+    let result = protocol.run(&documents, args.quick.then_some(QUICK), run)?;
+    if let Some(path) = &args.report {
+        let page = page::page(protocol, &result, run);
+        output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+    }
+    if everywhere.json {
+        return output::print_json(&as_json(protocol, &result, run));
+    }
+    output::print_text(&text::text(protocol, &result, run))
+}
+
+fn list(protocols: &[Protocol], everywhere: &Everywhere) -> anyhow::Result<()> {
+    if everywhere.json {
+        return output::print_json(&json!({"protocols": protocols}));
+    }
+    let row = |protocol: &Protocol| vec![protocol.name.clone(), protocol.file.clone(), protocol.paper.clone()];
+    output::print_text(&output::table(&["protocol", "data", "paper"], 3, protocols.iter().map(row)))
+}
+
+fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
+    let points: Vec<Value> = result
+        .points
+        .iter()
+        .map(|point| {
+            let systems = protocol.systems.iter().enumerate().map(|(number, system)| {
+                let mut figures = Map::new();
+                for &figure in &protocol.figures {
+                    let (mean, deviation) = point.spread(number, figure);
+                    let paper = system.paper.get(&figure).map(|v| if figure.is_share() { v / 100.0 } else { *v });
+                    let values = &point.values[number].get(&figure);
+                    let name = figure.title().replace(' ', "_").to_lowercase();
+                    figures.insert(name, json!({"mean": mean, "deviation": deviation, "paper": paper, "runs": values}));
+                }
+                json!({
+                    "name": system.name, "recipe": system.recipe, "figures": figures, "chosen": point.chosen[number],
+                })
+            });
+            json!({"at": point.at, "systems": systems.collect::<Vec<_>>(), "claims": point.claims})
+        })
+        .collect();
+    json!({
+        "protocol": protocol.name, "paper": protocol.paper, "note": protocol.note, "documents": result.documents,
+        "runs": result.runs, "seed": run.seed(), "along": protocol.along.as_ref().map(|along| &along.name),
+        "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "sprinkling": result.sprinkling.iter().map(|(terms, ratio, distortion)| json!({
+            "terms": terms, "within_over_between": ratio, "mean_square_distortion": distortion,
+        })).collect::<Vec<_>>(),
+        "seconds": output::seconds(run),
+    })
+}

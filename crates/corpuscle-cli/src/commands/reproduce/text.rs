@@ -1,0 +1,166 @@
+//! A reproduction as text and as the rows of tables.
+
+use corpuscle::Run;
+use corpuscle::experiment::{Figure, Point, Protocol, Reproduction};
+
+use crate::output::{self, percent};
+
+/// A table: what its columns are called, and its rows; the first column is text.
+pub(super) struct Table {
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn text(&self) -> String {
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        output::table(&columns, 1, self.rows.iter().cloned())
+    }
+}
+
+pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
+    let mut text = format!(
+        "{}\n{}\n{}\n{} documents, {} draws, seed {}\n\n",
+        protocol.title,
+        protocol.paper,
+        protocol.note,
+        output::count(result.documents),
+        result.runs,
+        run.seed()
+    );
+    text.push_str(&match &protocol.along {
+        Some(_) => curve(protocol, result).text(),
+        None => result.points.iter().map(|point| systems(protocol, point).text()).collect(),
+    });
+    if !protocol.claims.is_empty() {
+        text.push_str("\nclaims of the paper (paired t-test, p < 0.05)\n");
+        text.push_str(&claims(protocol, result).text());
+    }
+    if !result.sprinkling.is_empty() {
+        text.push_str("\nwhat sprinkling does to the classes and to the matrix\n");
+        text.push_str(&sprinkling(result).text());
+    }
+    text
+}
+
+fn shown(figure: Figure, value: f64) -> String {
+    if !value.is_finite() {
+        String::new()
+    } else if figure.is_share() {
+        percent(value)
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+fn spread(figure: Figure, (mean, deviation): (f64, f64)) -> String {
+    let scale = if figure.is_share() { 100.0 } else { 1.0 };
+    if deviation.is_finite() {
+        format!("{} ± {:.2}", shown(figure, mean), scale * deviation)
+    } else {
+        shown(figure, mean)
+    }
+}
+
+/// Every system with its figures, the paper's and the difference.
+pub(super) fn systems(protocol: &Protocol, point: &Point) -> Table {
+    let mut columns = vec!["system".to_string()];
+    for figure in &protocol.figures {
+        columns.push(figure.title().into());
+        if protocol.systems.iter().any(|system| system.paper.contains_key(figure)) {
+            columns.extend(["paper".into(), "difference".into()]);
+        }
+    }
+    let tuned = point.chosen.iter().any(|chosen| !chosen.is_empty());
+    if tuned {
+        columns.push("chosen".into());
+    }
+    let rows = protocol.systems.iter().enumerate().map(|(number, system)| {
+        let mut row = vec![system.name.clone()];
+        for &figure in &protocol.figures {
+            let (mean, deviation) = point.spread(number, figure);
+            row.push(spread(figure, (mean, deviation)));
+            if protocol.systems.iter().any(|system| system.paper.contains_key(&figure)) {
+                let (unit, scale) = if figure.is_share() { (" %", 100.0) } else { ("", 1.0) };
+                match system.paper.get(&figure) {
+                    Some(value) => row.extend([format!("{value:.2}{unit}"), format!("{:+.2}", scale * mean - value)]),
+                    None => row.extend([String::new(), String::new()]),
+                }
+            }
+        }
+        if tuned {
+            row.push(chosen(point, number));
+        }
+        row
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+/// The values chosen for each name, without repeats: `rank 20, 50`.
+fn chosen(point: &Point, number: usize) -> String {
+    let Some(first) = point.chosen[number].first() else {
+        return String::new();
+    };
+    let of = |name: &String| {
+        let mut values: Vec<f64> = point.chosen[number].iter().filter_map(|chosen| chosen.get(name).copied()).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        format!("{name} {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    };
+    first.keys().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// The first figure of every system at every point.
+pub(super) fn curve(protocol: &Protocol, result: &Reproduction) -> Table {
+    let mut columns = vec![protocol.along.as_ref().map_or_else(String::new, |along| along.label.clone())];
+    columns.extend(protocol.systems.iter().map(|system| system.name.clone()));
+    let figure = protocol.figures[0];
+    let rows = result.points.iter().map(|point| {
+        let at = point.at.map_or_else(String::new, |at| at.to_string());
+        let values = (0..protocol.systems.len()).map(|number| spread(figure, point.spread(number, figure)));
+        std::iter::once(at).chain(values).collect()
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+/// Every claim at every point, and whether it holds.
+pub(super) fn claims(protocol: &Protocol, result: &Reproduction) -> Table {
+    let many = result.points.len() > 1;
+    let rows = result.points.iter().flat_map(|point| {
+        point.claims.iter().map(move |tested| {
+            let claim = &tested.claim;
+            let how = match (claim.or_equal, claim.by.is_cost()) {
+                (true, _) => "not worse than",
+                (false, true) => "below",
+                (false, false) => "above",
+            };
+            let scale = if claim.by.is_share() { 100.0 } else { 1.0 };
+            let [difference, interval, p] = tested.test.map_or([const { String::new() }; 3], |test| {
+                [
+                    format!("{:+.2}", scale * test.difference),
+                    format!("{:+.2} … {:+.2}", scale * test.low, scale * test.high),
+                    format!("{:.1e}", test.p),
+                ]
+            });
+            let place = match (&protocol.along, point.at) {
+                (Some(along), Some(at)) if many => format!(" at {} {at}", along.name),
+                _ => String::new(),
+            };
+            let what = format!("{} {how} {} by {}{place}", claim.better, claim.than, claim.by.title());
+            let verdict = if tested.holds { "holds" } else { "does not hold" };
+            vec![what, difference, interval, p, verdict.into()]
+        })
+    });
+    let columns = ["claim", "difference", "95 % interval", "p", ""].map(String::from).to_vec();
+    Table { columns, rows: rows.collect() }
+}
+
+/// W/B ratio and distortion over the number of sprinkled terms.
+pub(super) fn sprinkling(result: &Reproduction) -> Table {
+    let rows = result
+        .sprinkling
+        .iter()
+        .map(|(terms, ratio, distortion)| vec![terms.to_string(), format!("{ratio:.4}"), format!("{distortion:.5}")]);
+    let columns = ["terms per class", "W/B ratio", "mean square distortion"].map(String::from).to_vec();
+    Table { columns, rows: rows.collect() }
+}

@@ -1,0 +1,80 @@
+//! `corpuscle terms`: what a representation has learnt about words.
+
+use corpuscle::Run;
+use corpuscle::recipe::{Model, Neighbourhood, TermPair};
+use serde_json::json;
+
+use super::inspect::open;
+use crate::args::{Everywhere, Terms};
+use crate::output::{self, WrongCall};
+
+pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let (model, _) = open(&args.model, run)?;
+    let top = args.top as usize;
+    let near = args.words.iter().map(|word| model.near_terms(word, top, run)).collect::<Result<Vec<_>, _>>()?;
+    let near: Vec<Neighbourhood> = near.into_iter().flatten().collect();
+    let pairs = if args.words.is_empty() { model.shifted_pairs(top) } else { None };
+    if near.is_empty() && pairs.is_none() {
+        return Err(nothing(&model, args.words.is_empty()));
+    }
+    if everywhere.json {
+        let pairs = pairs.map(|[together, apart]| json!({"together": together, "apart": apart}));
+        return output::print_json(&json!({"recipe": model.metadata().recipe, "words": near, "pairs": pairs}));
+    }
+    let mut text = String::new();
+    for near in &near {
+        text.push_str(&neighbours(near));
+        text.push('\n');
+    }
+    if let Some([together, apart]) = &pairs {
+        text.push_str("drawn together most by the labels\n");
+        text.push_str(&table(together));
+        text.push_str("\ndrawn apart most\n");
+        text.push_str(&table(apart));
+    }
+    output::print_text(&text)
+}
+
+fn nothing(model: &Model, whole: bool) -> anyhow::Error {
+    let recipe = &model.metadata().recipe;
+    let wrong = if whole {
+        format!("give words to look up, such as `corpuscle terms MODEL printer`: `{recipe}` keeps no pairs of terms")
+    } else {
+        format!("`{recipe}` has no stage that compares terms; train with `lsi` or `sprinkle`")
+    };
+    WrongCall(wrong).into()
+}
+
+fn neighbours(near: &Neighbourhood) -> String {
+    let cosine = |value: f32| format!("{value:.2}");
+    let after =
+        |at: usize| near.after.get(at).map_or([String::new(), String::new()], |n| [n.term.clone(), cosine(n.after)]);
+    if near.before.is_empty() {
+        let rows = (0..near.after.len()).map(|at| after(at).to_vec());
+        let heading = format!("near {} after {}", near.term, near.stage);
+        return output::table(&[&heading, "cosine"], 1, rows);
+    }
+    let rows = (0..near.before.len().max(near.after.len())).map(|at| {
+        let before = near
+            .before
+            .get(at)
+            .map_or([String::new(), String::new()], |n| [n.term.clone(), cosine(n.before.unwrap_or_default())]);
+        let [term, value] = after(at);
+        // The table lines up text on the left only, so cosines go before the terms they belong to.
+        let [before_term, before_value] = before;
+        vec![before_term, before_value, term, value]
+    });
+    let headings = [format!("near {} before", near.term), format!("after {}", near.stage)];
+    output::table(&[&headings[0], "cosine", &headings[1], "cosine"], 1, rows)
+}
+
+fn table(pairs: &[TermPair]) -> String {
+    let rows = pairs.iter().map(|pair| {
+        let numbers = [pair.before, pair.after, pair.after - pair.before];
+        let mut row = vec![format!("{} · {}", pair.first, pair.second)];
+        row.extend(numbers.iter().take(2).map(|value| format!("{value:.2}")));
+        row.push(format!("{:+.2}", numbers[2]));
+        row
+    });
+    output::table(&["terms", "cosine before", "after", "change"], 1, rows)
+}

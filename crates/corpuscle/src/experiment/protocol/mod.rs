@@ -1,0 +1,281 @@
+//! A paper's table or figure as a protocol: data, draws, systems with the paper's figures, and claims to test.
+//!
+//! A protocol is a JSON file. Every run draws documents anew and cuts them into parts; every system is fitted on the
+//! training part and tested on the test part. Where a recipe says `{name}`, its value is one of `grid.name`, chosen
+//! anew in every run, on the development part when there is one and by cross-validation of the training part
+//! otherwise, so that no test row has a say in it. With `along`, the whole is repeated for every value of one name and
+//! becomes a curve.
+
+mod draw;
+mod run;
+
+pub use draw::{Draw, Parts};
+pub use run::{Chosen, ClaimTest, Point, Reproduction};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::Evaluation;
+use crate::recipe::Recipe;
+use crate::{Error, Result};
+
+/// A table or a figure of a paper.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Protocol {
+    /// The name it is asked for by.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Paper and table.
+    pub paper: String,
+    /// File inside the data folder.
+    pub file: String,
+    /// Field with the text.
+    #[serde(default = "text")]
+    pub text: String,
+    /// Labels that take part; all when empty. Documents with other than one label never do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// Labels with fewer documents do not take part.
+    #[serde(default)]
+    pub at_least: usize,
+    /// How a run's documents are drawn and cut.
+    pub parts: Parts,
+    /// Independent draws.
+    pub runs: usize,
+    /// What each `{name}` of a recipe is chosen from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grid: BTreeMap<String, Vec<f64>>,
+    /// The name whose values make the points of a curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<Along>,
+    /// The figures shown; values are chosen by the first.
+    #[serde(default = "accuracy")]
+    pub figures: Vec<Figure>,
+    /// The systems compared.
+    pub systems: Vec<System>,
+    /// What the paper says is better than what.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// Systems whose mistakes are shown as confusion matrices, summed over the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confusions: Vec<String>,
+    /// What sprinkling does to the classes and to the matrix, over numbers of terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sprinkling: Option<Sprinkling>,
+    /// How the data differ from the paper's.
+    pub note: String,
+}
+
+fn text() -> String {
+    "text".into()
+}
+
+fn accuracy() -> Vec<Figure> {
+    vec![Figure::Accuracy]
+}
+
+/// The axis of a curve.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Along {
+    /// The name in recipes.
+    pub name: String,
+    /// What it is, for people.
+    pub label: String,
+    /// Its values.
+    pub values: Vec<f64>,
+}
+
+/// One system of a table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Its name in the table.
+    pub name: String,
+    /// Its recipe.
+    pub recipe: String,
+    /// The paper's figures, in per cent.
+    #[serde(default)]
+    pub paper: BTreeMap<Figure, f64>,
+}
+
+/// One system said to be better than another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The system said to be better.
+    pub better: String,
+    /// The system it is compared with.
+    pub than: String,
+    /// The figure by which.
+    #[serde(default)]
+    pub by: Figure,
+    /// Whether being as good is enough: the claim fails only if the system is significantly worse.
+    #[serde(default)]
+    pub or_equal: bool,
+}
+
+/// An analysis of plain sprinkling: Figure 4 of the paper.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sprinkling {
+    /// The recipe that makes the matrix.
+    pub recipe: String,
+    /// Dimensions kept.
+    pub rank: usize,
+    /// Numbers of artificial terms per class.
+    pub terms: Vec<usize>,
+}
+
+/// A figure of merit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Figure {
+    /// Share of documents decided right.
+    #[default]
+    Accuracy,
+    /// F1 over all decisions.
+    MicroF1,
+    /// Mean F1 of the classes.
+    MacroF1,
+    /// Mean precision of the classes.
+    MacroPrecision,
+    /// Mean recall of the classes.
+    MacroRecall,
+    /// Mean F1 of the classes, weighted by their documents.
+    WeightedF1,
+    /// Equal error rate: lower is better.
+    Eer,
+    /// Seconds to fit: lower is better.
+    TrainSeconds,
+}
+
+impl Figure {
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Figure::Accuracy => "accuracy",
+            Figure::MicroF1 => "micro F1",
+            Figure::MacroF1 => "macro F1",
+            Figure::MacroPrecision => "macro precision",
+            Figure::MacroRecall => "macro recall",
+            Figure::WeightedF1 => "weighted F1",
+            Figure::Eer => "EER",
+            Figure::TrainSeconds => "seconds to fit",
+        }
+    }
+
+    /// Whether less is better.
+    pub fn is_cost(self) -> bool {
+        matches!(self, Figure::Eer | Figure::TrainSeconds)
+    }
+
+    /// Whether it is a share of 1, shown in per cent.
+    pub fn is_share(self) -> bool {
+        self != Figure::TrainSeconds
+    }
+
+    fn of(self, evaluation: &Evaluation, seconds: f64) -> f64 {
+        match self {
+            Figure::Accuracy => evaluation.accuracy,
+            Figure::MicroF1 => evaluation.micro_f1,
+            Figure::MacroF1 => evaluation.macro_f1,
+            Figure::MacroPrecision => evaluation.macro_precision,
+            Figure::MacroRecall => evaluation.macro_recall,
+            Figure::WeightedF1 => evaluation.weighted_f1,
+            Figure::Eer => evaluation.eer.unwrap_or(f64::NAN),
+            Figure::TrainSeconds => seconds,
+        }
+    }
+}
+
+impl Protocol {
+    /// Reads a protocol and checks that its recipes, names and claims make sense.
+    pub fn parse(json: &str) -> Result<Self> {
+        let protocol: Protocol =
+            serde_json::from_str(json).map_err(|e| Error::data(format!("this is no protocol: {e}")))?;
+        let wrong = |what: String| Err(Error::data(format!("the protocol {}: {what}", protocol.name)));
+        if protocol.figures.is_empty() || protocol.runs == 0 {
+            return wrong("it needs at least one figure and one run".into());
+        }
+        if let Some((name, _)) = protocol.grid.iter().find(|(_, values)| values.is_empty()) {
+            return wrong(format!("there is nothing to choose `{name}` from"));
+        }
+        for system in &protocol.systems {
+            for (recipe, _) in protocol.candidates(&system.recipe, protocol.first_value()) {
+                if recipe.contains('{') {
+                    return wrong(format!("`{recipe}` has a name that neither `grid` nor `along` knows"));
+                }
+                Recipe::parse(&recipe)?;
+            }
+        }
+        if let Some(sprinkling) = &protocol.sprinkling {
+            Recipe::parse(&sprinkling.recipe)?;
+        }
+        let claimed = protocol.claims.iter().flat_map(|claim| [&claim.better, &claim.than]);
+        for name in claimed.chain(&protocol.confusions) {
+            protocol.number(name)?;
+        }
+        if let Some(claim) = protocol.claims.iter().find(|claim| !protocol.figures.contains(&claim.by)) {
+            return wrong(format!("a claim is about {}, which is not among its figures", claim.by.title()));
+        }
+        Ok(protocol)
+    }
+
+    /// The number of a system.
+    fn number(&self, name: &str) -> Result<usize> {
+        let found = self.systems.iter().position(|system| system.name == name);
+        found.ok_or_else(|| Error::data(format!("the protocol {} has no system `{name}`", self.name)))
+    }
+
+    fn first_value(&self) -> Option<f64> {
+        self.along.as_ref().and_then(|along| along.values.first().copied())
+    }
+
+    /// Every recipe a system may become at a point of the curve, with the values that were put in.
+    fn candidates(&self, recipe: &str, at: Option<f64>) -> Vec<(String, Chosen)> {
+        let mut recipe = recipe.to_string();
+        if let (Some(along), Some(value)) = (&self.along, at) {
+            recipe = recipe.replace(&format!("{{{}}}", along.name), &value.to_string());
+        }
+        let mut candidates = vec![(recipe, Chosen::new())];
+        for (name, values) in &self.grid {
+            let place = format!("{{{name}}}");
+            if !candidates[0].0.contains(&place) {
+                continue;
+            }
+            let mut longer = Vec::with_capacity(candidates.len() * values.len());
+            for (recipe, chosen) in &candidates {
+                for &value in values {
+                    let mut chosen = chosen.clone();
+                    chosen.insert(name.clone(), value);
+                    longer.push((recipe.replace(&place, &value.to_string()), chosen));
+                }
+            }
+            candidates = longer;
+        }
+        candidates
+    }
+
+    /// Whether a system is the same at every point of the curve.
+    fn is_constant(&self, system: &System) -> bool {
+        self.along.as_ref().is_none_or(|along| !system.recipe.contains(&format!("{{{}}}", along.name)))
+    }
+
+    /// The classes that take part, given how many documents each has.
+    fn taking_part<'a>(&self, counts: &BTreeMap<&'a str, usize>) -> Result<BTreeSet<&'a str>> {
+        if let Some(class) = self.classes.iter().find(|class| !counts.contains_key(class.as_str())) {
+            return Err(Error::data(format!("{}: no document has the one label `{class}`", self.file)));
+        }
+        let wanted = |class: &str| self.classes.is_empty() || self.classes.iter().any(|wanted| wanted == class);
+        let enough = |count: usize| count >= self.at_least.max(1);
+        Ok(counts.iter().filter(|&(class, &count)| wanted(class) && enough(count)).map(|(&class, _)| class).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

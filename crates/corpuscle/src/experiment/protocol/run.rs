@@ -1,0 +1,241 @@
+//! Running a protocol.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Claim, Draw, Figure, Protocol, Sprinkling};
+use crate::corpus::{Document, Labels};
+use crate::experiment::compare::Tokenised;
+use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
+use crate::experiment::splits::{Split, k_folds};
+use crate::metrics::Confusion;
+use crate::project::{SprinklePoint, sprinkle_curve};
+use crate::recipe::Recipe;
+use crate::{Result, Run};
+
+/// Folds by which values are chosen when there is no development part.
+const FOLDS: usize = 5;
+
+/// Values chosen for the names of a recipe.
+pub type Chosen = BTreeMap<String, f64>;
+
+/// What came out of a protocol.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reproduction {
+    /// How many documents take part in a run.
+    pub documents: usize,
+    /// Runs made.
+    pub runs: usize,
+    /// One point, or one for each value of the curve.
+    pub points: Vec<Point>,
+    /// Confusion matrices summed over the runs, of the systems the protocol names.
+    pub confusions: Vec<(String, Confusion)>,
+    /// The analysis of plain sprinkling: terms, W/B ratio and mean square distortion, means over the runs.
+    pub sprinkling: Vec<(usize, f64, f64)>,
+}
+
+/// The systems at one point of the curve.
+#[derive(Debug, Clone, Serialize)]
+pub struct Point {
+    /// Where on the curve.
+    pub at: Option<f64>,
+    /// For each system and each figure of the protocol, the values of the runs.
+    pub values: Vec<BTreeMap<Figure, Vec<f64>>>,
+    /// For each system, what was chosen in each run.
+    pub chosen: Vec<Vec<Chosen>>,
+    /// The claims in the protocol's order.
+    pub claims: Vec<ClaimTest>,
+}
+
+/// A claim put to the test.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClaimTest {
+    /// What is claimed.
+    #[serde(flatten)]
+    pub claim: Claim,
+    /// The better system's figure minus the other's; `None` with fewer than two runs.
+    pub test: Option<TTest>,
+    /// Whether the claim holds: better with p < 0.05, or not worse with p < 0.05 when equality is enough.
+    pub holds: bool,
+}
+
+impl Point {
+    /// Mean and standard deviation of a figure of a system.
+    pub fn spread(&self, system: usize, figure: Figure) -> (f64, f64) {
+        let values = self.values[system].get(&figure).map_or(&[][..], Vec::as_slice);
+        mean_and_deviation(values).unwrap_or((values.first().copied().unwrap_or(f64::NAN), f64::NAN))
+    }
+}
+
+/// What one system did in one run.
+struct Done {
+    figures: BTreeMap<Figure, f64>,
+    chosen: Chosen,
+    confusion: Option<Confusion>,
+}
+
+impl Protocol {
+    /// Runs every system on every draw; `runs` instead of the protocol's own when given.
+    pub fn run(&self, documents: &[Document], runs: Option<usize>, run: &Run) -> Result<Reproduction> {
+        let runs = runs.unwrap_or(self.runs);
+        let places: Vec<Option<f64>> = match &self.along {
+            Some(along) => along.values.iter().copied().map(Some).collect(),
+            None => vec![None],
+        };
+        let empty = || Point {
+            at: None,
+            values: vec![BTreeMap::new(); self.systems.len()],
+            chosen: vec![Vec::new(); self.systems.len()],
+            claims: Vec::new(),
+        };
+        let mut points: Vec<Point> = places.iter().map(|&at| Point { at, ..empty() }).collect();
+        let mut confusions: Vec<Option<Confusion>> = vec![None; self.systems.len()];
+        let mut sprinkling = Vec::new();
+        let mut drawn = 0;
+        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+        let mut corpora = Tokenised::default();
+        let moving = self.systems.iter().filter(|system| !self.is_constant(system)).count();
+        let steps = runs * (self.systems.len() + moving * (places.len() - 1));
+        run.watch("reproduce", Some(steps as u64), || -> Result<()> {
+            for number in 0..runs {
+                let draw = self.draw(documents, number as u64, run.seed())?;
+                drawn = draw.len();
+                for (index, system) in self.systems.iter().enumerate() {
+                    let mut before: Option<Done> = None;
+                    for point in &mut points {
+                        let done = match before.take() {
+                            Some(done) if self.is_constant(system) => done,
+                            _ => {
+                                let candidates = self.candidates(&system.recipe, point.at);
+                                let done = self.one(&candidates, documents, &labels, &draw, &mut corpora, run)?;
+                                run.advance(1);
+                                done
+                            }
+                        };
+                        for (&figure, &value) in &done.figures {
+                            point.values[index].entry(figure).or_default().push(value);
+                        }
+                        if !done.chosen.is_empty() {
+                            point.chosen[index].push(done.chosen.clone());
+                        }
+                        before = Some(done);
+                    }
+                    if let Some(confusion) = before.and_then(|done| done.confusion) {
+                        add(&mut confusions[index], confusion);
+                    }
+                }
+                if let Some(asked) = &self.sprinkling {
+                    sprinkling.push(analyse(asked, documents, &draw, &mut corpora, run)?);
+                }
+            }
+            Ok(())
+        })?;
+        for point in &mut points {
+            point.claims = self.claims.iter().map(|claim| self.test(claim, point)).collect::<Result<_>>()?;
+        }
+        let shown = self.confusions.iter().map(|name| Ok((name.clone(), confusions[self.number(name)?].take())));
+        let shown = shown.collect::<Result<Vec<_>>>()?;
+        Ok(Reproduction {
+            documents: drawn,
+            runs,
+            points,
+            confusions: shown.into_iter().filter_map(|(name, confusion)| Some((name, confusion?))).collect(),
+            sprinkling: means(&sprinkling),
+        })
+    }
+
+    /// Chooses among the candidates without the test part, and tests the chosen one.
+    fn one(
+        &self,
+        candidates: &[(String, Chosen)],
+        documents: &[Document],
+        labels: &Labels,
+        draw: &Draw,
+        corpora: &mut Tokenised,
+        run: &Run,
+    ) -> Result<Done> {
+        let mut best = (0, f64::NEG_INFINITY);
+        if candidates.len() > 1 {
+            let splits = tuning(labels, draw, run.seed())?;
+            let sign = if self.figures[0].is_cost() { -1.0 } else { 1.0 };
+            for (number, (recipe, _)) in candidates.iter().enumerate() {
+                let recipe = Recipe::parse(recipe)?;
+                let mut sum = 0.0;
+                for split in &splits {
+                    run.check()?;
+                    let (outcome, evaluation) = corpora.measure(&recipe, documents, split, run)?;
+                    sum += sign * self.figures[0].of(&evaluation, outcome.train_seconds);
+                }
+                if sum > best.1 {
+                    best = (number, sum);
+                }
+            }
+        }
+        let (recipe, chosen) = &candidates[best.0];
+        let split = Split { train: draw.train.clone(), test: draw.test.clone() };
+        let (outcome, evaluation) = corpora.measure(&Recipe::parse(recipe)?, documents, &split, run)?;
+        let figures = self.figures.iter().map(|&figure| (figure, figure.of(&evaluation, outcome.train_seconds)));
+        Ok(Done { figures: figures.collect(), chosen: chosen.clone(), confusion: evaluation.confusion })
+    }
+
+    fn test(&self, claim: &Claim, point: &Point) -> Result<ClaimTest> {
+        let values = |name: &str| -> Result<&[f64]> {
+            Ok(point.values[self.number(name)?].get(&claim.by).map_or(&[][..], Vec::as_slice))
+        };
+        let test = paired_t_test(values(&claim.better)?, values(&claim.than)?);
+        let holds = test.is_some_and(|test| {
+            let gain = if claim.by.is_cost() { -test.difference } else { test.difference };
+            if claim.or_equal { gain >= 0.0 || test.p >= 0.05 } else { gain > 0.0 && test.p < 0.05 }
+        });
+        Ok(ClaimTest { claim: claim.clone(), test, holds })
+    }
+}
+
+/// Splits that values are chosen by: the development part, or folds of the training part.
+fn tuning(labels: &Labels, draw: &Draw, seed: u64) -> Result<Vec<Split>> {
+    if !draw.development.is_empty() {
+        return Ok(vec![Split { train: draw.train.clone(), test: draw.development.clone() }]);
+    }
+    let rows = |part: &[usize]| part.iter().map(|&row| draw.train[row]).collect::<Vec<usize>>();
+    let folds = k_folds(&labels.select(&draw.train), FOLDS, seed)?;
+    Ok(folds.iter().map(|fold| Split { train: rows(&fold.train), test: rows(&fold.test) }).collect())
+}
+
+/// Sums confusion matrices of the same classes; runs in which a class never occurs are lined up by name.
+fn add(sum: &mut Option<Confusion>, other: Confusion) {
+    let Some(sum) = sum else {
+        *sum = Some(other);
+        return;
+    };
+    let place = |sum: &Confusion, class: &String| sum.classes.iter().position(|known| known == class);
+    for (from, row) in other.classes.iter().zip(&other.counts) {
+        for (to, &count) in other.classes.iter().zip(row) {
+            if let (Some(from), Some(to)) = (place(sum, from), place(sum, to)) {
+                sum.counts[from][to] += count;
+            }
+        }
+    }
+}
+
+fn analyse(
+    asked: &Sprinkling,
+    documents: &[Document],
+    draw: &Draw,
+    corpora: &mut Tokenised,
+    run: &Run,
+) -> Result<Vec<SprinklePoint>> {
+    let recipe = Recipe::parse(&asked.recipe)?;
+    let (x, labels) = corpora.represented(&recipe, documents, &draw.train, run)?;
+    sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
+}
+
+fn means(curves: &[Vec<SprinklePoint>]) -> Vec<(usize, f64, f64)> {
+    let mean = |at: usize, of: fn(&SprinklePoint) -> f64| {
+        curves.iter().filter_map(|curve| curve.get(at)).map(of).sum::<f64>() / curves.len() as f64
+    };
+    let terms = curves.first().map_or(&[][..], Vec::as_slice).iter().map(|point| point.terms).enumerate();
+    terms
+        .map(|(at, terms)| (terms, mean(at, |p| p.within_over_between), mean(at, |p| p.mean_square_distortion)))
+        .collect()
+}

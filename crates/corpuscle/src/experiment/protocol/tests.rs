@@ -1,0 +1,77 @@
+use super::*;
+use crate::Run;
+use crate::corpus::demo;
+
+const SMALL: &str = r#"{"name": "x", "title": "x", "paper": "x", "file": "x",
+    "classes": ["billing", "login", "network"], "parts": {"share": {"train": 0.5, "per_class": 30}}, "runs": 2,
+    "grid": {"rank": [2, 8]}, "figures": ["accuracy", "eer"],
+    "systems": [{"name": "a", "recipe": "tfidf | lsi({rank}) | svm(calibrate=0)", "paper": {"accuracy": 50.0}},
+                {"name": "b", "recipe": "tfidf | svm(calibrate=0)"}],
+    "claims": [{"better": "b", "than": "a", "or_equal": true}], "confusions": ["b"],
+    "sprinkling": {"recipe": "binary", "rank": 5, "terms": [0, 8]}, "note": ""}"#;
+
+#[test]
+fn a_protocol_runs_and_chooses_values() {
+    let run = Run::new(42, 2).unwrap();
+    let protocol = Protocol::parse(SMALL).unwrap();
+    let result = protocol.run(&demo().unwrap().train, None, &run).unwrap();
+    assert_eq!((result.documents, result.runs, result.points.len()), (90, 2, 1));
+    let point = &result.points[0];
+    assert!(point.chosen[0].len() == 2 && point.chosen[0].iter().all(|chosen| [2.0, 8.0].contains(&chosen["rank"])));
+    assert!(point.chosen[1].is_empty() && point.spread(1, Figure::Accuracy).0 > 0.6);
+    assert!(point.spread(1, Figure::Eer).0 < 0.5);
+    assert_eq!(result.confusions[0].1.counts.iter().flatten().sum::<u64>(), 90);
+    assert!(result.sprinkling[1].1 < result.sprinkling[0].1, "sprinkling pulls classes together");
+}
+
+#[test]
+fn a_curve_has_a_point_for_each_value_and_constant_systems_stay() {
+    let run = Run::new(42, 2).unwrap();
+    let curve = SMALL.replace(
+        "\"grid\": {\"rank\": [2, 8]}",
+        "\"along\": {\"name\": \"rank\", \"label\": \"dimensions\", \"values\": [1, 4, 8]}",
+    );
+    let result = Protocol::parse(&curve).unwrap().run(&demo().unwrap().train, Some(2), &run).unwrap();
+    assert_eq!(result.points.iter().map(|point| point.at).collect::<Vec<_>>(), [Some(1.0), Some(4.0), Some(8.0)]);
+    let values = |point: usize, system: usize| result.points[point].values[system][&Figure::Accuracy].clone();
+    assert_eq!(values(0, 1), values(2, 1));
+    assert_ne!(values(0, 0), values(2, 0));
+}
+
+#[test]
+fn fixed_numbers_are_drawn_and_parts_do_not_meet() {
+    let text = SMALL.replace(
+        "{\"share\": {\"train\": 0.5, \"per_class\": 30}}",
+        "{\"counts\": {\"train\": 12, \"development\": 4, \"test\": 5}}",
+    );
+    let protocol = Protocol::parse(&text).unwrap();
+    let documents = demo().unwrap().train;
+    let draw = protocol.draw(&documents, 0, 42).unwrap();
+    assert_eq!((draw.train.len(), draw.development.len(), draw.test.len()), (36, 12, 15));
+    let mut rows: Vec<usize> = [&draw.train[..], &draw.development, &draw.test].concat();
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!(rows.len(), 63);
+    assert_eq!(draw, protocol.draw(&documents, 0, 42).unwrap());
+    assert_ne!(draw, protocol.draw(&documents, 1, 42).unwrap());
+    let protocol = Protocol::parse(&text.replace("\"train\": 12", "\"train\": 1200")).unwrap();
+    assert!(protocol.draw(&documents, 0, 42).is_err());
+}
+
+#[test]
+fn protocols_that_make_no_sense_are_refused() {
+    assert!(Protocol::parse("{}").is_err());
+    for (from, to) in [
+        ("lsi(", "lsj("),
+        ("\"than\": \"a\"", "\"than\": \"z\""),
+        ("{rank}", "{rang}"),
+        ("[2, 8]", "[]"),
+        ("[\"accuracy\", \"eer\"]", "[\"eer\"]"),
+        ("\"runs\": 2", "\"runs\": 0"),
+        ("\"confusions\": [\"b\"]", "\"confusions\": [\"c\"]"),
+    ] {
+        assert!(SMALL.contains(from) && Protocol::parse(&SMALL.replace(from, to)).is_err(), "{to} was taken");
+    }
+    let protocol = Protocol::parse(&SMALL.replace("\"login\"", "\"nobody\"")).unwrap();
+    assert!(protocol.draw(&demo().unwrap().train, 0, 1).is_err());
+}
