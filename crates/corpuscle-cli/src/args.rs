@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Trains a model from documents and a recipe
     Train(Train),
+    /// Adds documents to a model trained with --updatable, without the old texts
+    Update(Update),
     /// Gives each document its label: one row out for every row in, in order
     Predict(Predict),
     /// Measures a model on labelled documents
@@ -122,6 +124,24 @@ pub(crate) struct Train {
     /// More documents, whose labels are ignored; may be repeated
     #[arg(long, value_name = "DATA")]
     pub(crate) unlabelled: Vec<String>,
+    /// Keeps term counts and labels of the documents (no text) in the model, so that `update` can add others
+    #[arg(long)]
+    pub(crate) updatable: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// The model, trained with --updatable
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// New documents: files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// Where the updated model is written
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

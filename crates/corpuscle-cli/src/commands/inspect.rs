@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
             "stages": stages,
             "classifier": notes.iter().map(|(name, value)| (name.to_string(), value.clone().into()))
                 .collect::<serde_json::Map<_, _>>(),
+            "updatable": model.is_updatable(),
             "provenance": metadata.about,
             "version": metadata.version,
             "format": metadata.format,
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
             ),
         ),
         ("from", about.sources.join(", ")),
+        ("updatable", if model.is_updatable() { "yes: term counts and labels are kept" } else { "" }.to_string()),
         ("written by", format!("corpuscle {} (format {})", metadata.version, metadata.format)),
         ("size", output::bytes(size)),
         ("sha256", metadata.sha256.clone()),

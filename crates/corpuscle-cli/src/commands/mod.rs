@@ -11,6 +11,7 @@ mod reproduce;
 mod stages;
 mod terms;
 mod train;
+mod update;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Demo(args) => demo::run(args, everywhere, &run),
         Command::Train(args) => train::run(args, everywhere, &run),
+        Command::Update(args) => update::run(args, everywhere, &run),
         Command::Predict(args) => predict::run(args, everywhere, &run),
         Command::Evaluate(args) => evaluate::run(args, everywhere, &run),
         Command::Compare(args) => compare::run(args, everywhere, &run),

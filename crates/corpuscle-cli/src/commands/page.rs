@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use corpuscle::Run;
 use corpuscle::metrics::DetCurve;
+use corpuscle::project::TopicVariability;
 use corpuscle::recipe::Model;
 use corpuscle::report::html::{Compared, Explanation, Mistake, Report, Section, Span, evaluation_sections};
-use corpuscle::report::svg::{DetChart, DetSeries};
+use corpuscle::report::svg::{Bar, BarChart, DetChart, DetSeries};
 
 use super::demo::{Explained, Outcome};
 use super::evaluate::Measured;
@@ -18,6 +19,7 @@ const MOST_MISTAKES: usize = 25;
 pub(super) fn evaluation(model: &Model, measured: &Measured, sources: &[String], run: &Run) -> anyhow::Result<String> {
     let mut sections = evaluation_sections(&measured.evaluation);
     sections.extend(det(&[("", measured)])?);
+    sections.extend(variability(model, measured, run)?);
     sections.extend(mistakes(measured));
     sections
         .push(Section::Facts { heading: "Protocol".into(), rows: protocol(model, measured, &sources.join(", "), run) });
@@ -121,6 +123,46 @@ fn det(models: &[(&str, &Measured)]) -> anyhow::Result<Option<Section>> {
             "Each (document, class) pair is one trial. Where a curve meets the diagonal both errors are equal: the \
                   equal error rate. Lower left is better."
                 .into(),
+    }))
+}
+
+/// How much documents of one topic differ before and after `varnorm`, when the recipe has it.
+fn variability(model: &Model, measured: &Measured, run: &Run) -> anyhow::Result<Option<Section>> {
+    if measured.texts.len() != measured.truth.len() {
+        return Ok(None);
+    }
+    let Some((before, after)) = model.variability(&measured.texts, &measured.truth, &run.quiet())? else {
+        return Ok(None);
+    };
+    let total = |topics: &[TopicVariability]| topics.iter().map(|topic| topic.total).sum::<f64>();
+    let removed = 1.0 - total(&after) / total(&before).max(f64::MIN_POSITIVE);
+    let mut topics: Vec<_> = before.iter().zip(&after).filter(|(topic, _)| topic.documents > 1).collect();
+    topics.sort_by(|a, b| b.0.mean().total_cmp(&a.0.mean()).then_with(|| a.0.topic.cmp(&b.0.topic)));
+    if topics.is_empty() {
+        return Ok(None);
+    }
+    let bar = |label: &str, topic: &TopicVariability, note: &str| Bar {
+        label: label.to_string(),
+        value: topic.mean(),
+        note: note.to_string(),
+    };
+    let bars =
+        topics.iter().flat_map(|(before, after)| [bar(&before.topic, before, "before"), bar("", after, "after")]);
+    let chart = BarChart {
+        title: "Mean squared distance between two documents of a topic".into(),
+        x_label: "mean squared distance".into(),
+        bars: bars.collect(),
+        note_label: "varnorm".into(),
+        most: None,
+    };
+    Ok(Some(Section::Chart {
+        heading: "Intra-topic variability".into(),
+        chart: chart.render(),
+        caption: format!(
+            "How far apart documents of one topic are, before and after `varnorm`, on the documents evaluated here. Over \
+             all pairs {} of it is removed.",
+            percent(removed)
+        ),
     }))
 }
 

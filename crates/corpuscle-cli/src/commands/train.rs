@@ -1,9 +1,10 @@
 //! `corpuscle train`: documents and a recipe to a model file.
 
+use std::path::Path;
 use std::time::Instant;
 
 use corpuscle::Run;
-use corpuscle::recipe::{Corpus, Recipe};
+use corpuscle::recipe::{Corpus, Model, Recipe};
 use serde_json::json;
 
 use crate::args::{Everywhere, Train};
@@ -30,17 +31,32 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
     corpus.sources = input::names(args.data.iter().chain(&args.unlabelled));
     let skipped =
         input::report_skipped(&labelled, run) + unlabelled.as_ref().map_or(0, |u| input::report_skipped(u, run));
-    let model = recipe.fit(&corpus, run)?;
+    let model = match args.updatable {
+        true => recipe.fit_updatable(&corpus, run)?,
+        false => recipe.fit(&corpus, run)?,
+    };
+    finish(&model, &args.output, skipped, started, everywhere, run)
+}
+
+/// Writes a model and says what it is.
+pub(super) fn finish(
+    model: &Model,
+    path: &Path,
+    skipped: u64,
+    started: Instant,
+    everywhere: &Everywhere,
+    run: &Run,
+) -> anyhow::Result<()> {
     let bytes = run.stage("write", None, || {
         let bytes = model.to_bytes()?;
-        corpuscle::recipe::model_file::write_whole(&args.output, &bytes)?;
+        corpuscle::recipe::model_file::write_whole(path, &bytes)?;
         Ok(bytes.len() as u64)
     })?;
     let seconds = started.elapsed().as_secs_f64();
     let about = &model.metadata().about;
     if everywhere.json {
         return output::print_json(&json!({
-            "model": args.output.display().to_string(),
+            "model": path.display().to_string(),
             "recipe": model.metadata().recipe,
             "documents": about.documents,
             "labelled": about.labelled,
@@ -57,7 +73,7 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
     }
     let stages: Vec<String> = run.seconds().iter().map(|(stage, seconds)| format!("{stage} {seconds:.2} s")).collect();
     let mut facts = vec![
-        ("model", format!("{} ({})", args.output.display(), output::bytes(bytes))),
+        ("model", format!("{} ({})", path.display(), output::bytes(bytes))),
         ("recipe", model.metadata().recipe.clone()),
         ("documents", format!("{} ({} labelled)", output::count(about.documents), output::count(about.labelled))),
         ("classes", output::count(model.classes().len())),

@@ -8,3 +8,4 @@ mod journey;
 mod multi_label;
 mod same_bits;
 mod support;
+mod updating;

@@ -11,6 +11,8 @@ fn models_and_predictions_do_not_depend_on_threads() {
         "tfidf | logistic",
         "tfidf | lsi(20) | svm",
         "binary | ig(300) | sprinkle(10) | knn(k=3, metric=euclidean)",
+        "tfidf | varnorm(10) | discriminant | knn(k=3)",
+        "tfidf | varnorm(10) | svm",
         "tfidf | svm(multiclass=crammer_singer, c=auto)",
     ] {
         let outcome = |threads: &str| {

@@ -31,6 +31,43 @@ impl Lane {
 /// Rows a task takes at a time: small enough to balance the long rows of frequent terms.
 const ROWS: usize = 128;
 
+/// A linear map over columns that can be applied from both sides, sixteen vectors at a time.
+pub(crate) trait Linear: Sync {
+    /// How many rows there are.
+    fn rows(&self) -> usize;
+    /// How many columns there are.
+    fn cols(&self) -> usize;
+    /// How many of the last columns count negatively.
+    fn negative(&self) -> usize;
+    /// `out = X · panel`: one coordinate of `panel` for each column of X, one of `out` for each row.
+    fn times(&self, panel: &[Lane], out: &mut [Lane]);
+    /// `out = J Xᵀ · panel`, where J turns the sign of the columns that count negatively, so that `X · out` is the
+    /// matrix of inner products of rows applied to `panel`.
+    fn transposed_times(&self, panel: &[Lane], out: &mut [Lane]);
+
+    /// `X · vectors` for any number of vectors, one per column.
+    fn times_dense(&self, vectors: &Dense) -> Dense {
+        by_panels(vectors, self.rows(), |panel, out| self.times(panel, out))
+    }
+
+    /// `J Xᵀ · vectors` for any number of vectors, one per column.
+    fn transposed_times_dense(&self, vectors: &Dense) -> Dense {
+        by_panels(vectors, self.cols(), |panel, out| self.transposed_times(panel, out))
+    }
+}
+
+fn by_panels(vectors: &Dense, size: usize, product: impl Fn(&[Lane], &mut [Lane])) -> Dense {
+    let mut result = Dense::zeros(size, vectors.cols());
+    let mut panel = vec![Lane::default(); vectors.rows()];
+    let mut out = vec![Lane::default(); size];
+    for first in (0..vectors.cols()).step_by(LANES) {
+        take_panel(vectors, first, &mut panel);
+        product(&panel, &mut out);
+        put_panel(&out, first, &mut result);
+    }
+    result
+}
+
 /// A matrix that can be multiplied from both sides.
 #[derive(Debug)]
 pub(crate) struct Operator<'a> {
@@ -43,19 +80,22 @@ impl<'a> Operator<'a> {
     pub(crate) fn new(x: &'a Matrix) -> Self {
         Operator { x, by_columns: x.sparse().transpose() }
     }
+}
 
-    /// Number of documents.
-    pub(crate) fn rows(&self) -> usize {
+impl Linear for Operator<'_> {
+    fn rows(&self) -> usize {
         self.x.rows()
     }
 
-    /// Number of columns, sparse and dense.
-    pub(crate) fn cols(&self) -> usize {
+    fn cols(&self) -> usize {
         self.x.cols()
     }
 
-    /// `out = X · panel`: one coordinate of `panel` for each column of X, one of `out` for each row.
-    pub(crate) fn times(&self, panel: &[Lane], out: &mut [Lane]) {
+    fn negative(&self) -> usize {
+        self.x.negative()
+    }
+
+    fn times(&self, panel: &[Lane], out: &mut [Lane]) {
         out.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, out)| {
             for (offset, sum) in out.iter_mut().enumerate() {
                 let row = self.x.row(chunk * ROWS + offset);
@@ -67,9 +107,7 @@ impl<'a> Operator<'a> {
         });
     }
 
-    /// `out = J Xᵀ · panel`, where J turns the sign of the columns that count negatively, so that `X · out` is the
-    /// matrix of inner products of rows applied to `panel`.
-    pub(crate) fn transposed_times(&self, panel: &[Lane], out: &mut [Lane]) {
+    fn transposed_times(&self, panel: &[Lane], out: &mut [Lane]) {
         let (sparse, dense) = out.split_at_mut(self.by_columns.rows());
         sparse.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, out)| {
             for (offset, sum) in out.iter_mut().enumerate() {
@@ -92,28 +130,6 @@ impl<'a> Operator<'a> {
                 }
             }
         });
-    }
-
-    /// `X · vectors` for any number of vectors, one per column.
-    pub(crate) fn times_dense(&self, vectors: &Dense) -> Dense {
-        self.by_panels(vectors, self.rows(), |panel, out| self.times(panel, out))
-    }
-
-    /// `J Xᵀ · vectors` for any number of vectors, one per column.
-    pub(crate) fn transposed_times_dense(&self, vectors: &Dense) -> Dense {
-        self.by_panels(vectors, self.cols(), |panel, out| self.transposed_times(panel, out))
-    }
-
-    fn by_panels(&self, vectors: &Dense, size: usize, product: impl Fn(&[Lane], &mut [Lane])) -> Dense {
-        let mut result = Dense::zeros(size, vectors.cols());
-        let mut panel = vec![Lane::default(); vectors.rows()];
-        let mut out = vec![Lane::default(); size];
-        for first in (0..vectors.cols()).step_by(LANES) {
-            take_panel(vectors, first, &mut panel);
-            product(&panel, &mut out);
-            put_panel(&out, first, &mut result);
-        }
-        result
     }
 }
 

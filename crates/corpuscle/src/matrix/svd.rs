@@ -22,7 +22,7 @@
 
 use rand::Rng as _;
 
-use super::panel::{LANES, Lane, Operator, put_panel, take_panel};
+use super::panel::{LANES, Lane, Linear, Operator, put_panel, take_panel};
 use super::small::{
     Small, multiply_in_place, quick_transposed_product, subtract_product, tall_product, transposed_product,
 };
@@ -31,6 +31,8 @@ use crate::{Error, Result, Rng, Run};
 
 /// Singular values at most this times the largest are noise of the `f32` numbers they are made from.
 const NOISE: f64 = 1e-5;
+/// The same where inner products are differences: their rounding errors are those of the squares themselves.
+const SIGNED_NOISE: f64 = 1e-3;
 /// A new direction shorter than this times the operator's size is rounding error, not a direction.
 const LOST: f64 = 1e-6;
 
@@ -52,34 +54,41 @@ pub(crate) fn usual_steps(rank: usize) -> usize {
 
 /// At most `rank` leading singular triplets of `x`; fewer when it has not that many. `steps` 0 means as usual.
 pub(crate) fn truncated_svd(x: &Matrix, rank: usize, steps: usize, run: &Run) -> Result<TruncatedSvd> {
-    run.install(|| {
-        let finite = x.sparse().values().iter().chain(x.dense().values()).all(|value| value.is_finite());
-        if !finite {
-            return Err(Error::data("a value of the matrix is not finite"));
-        }
-        let operator = Operator::new(x);
-        // Inner products with a sign are semi-definite between documents, not between columns.
-        let by_documents = x.negative() > 0 || x.rows() <= x.cols();
-        let rank = rank.min(x.rows()).min(x.cols());
-        let ritz = {
-            let squared = Squared::new(&operator, by_documents);
-            let steps = if steps == 0 { usual_steps(rank) } else { steps.max(rank.div_ceil(LANES)) };
-            leading_vectors(squared, rank, steps, run)?
-        };
-        run.check()?;
-        if by_documents { from_documents(&operator, ritz, x.negative()) } else { from_columns(&operator, ritz) }
-    })
+    check_finite(x)?;
+    run.install(|| truncated_svd_of(&Operator::new(x), rank, steps, run))
+}
+
+/// The same for anything that can be multiplied from both sides; runs on the workers of the caller.
+pub(crate) fn truncated_svd_of(operator: &dyn Linear, rank: usize, steps: usize, run: &Run) -> Result<TruncatedSvd> {
+    // Inner products with a sign are semi-definite between documents, not between columns.
+    let by_documents = operator.negative() > 0 || operator.rows() <= operator.cols();
+    let rank = rank.min(operator.rows()).min(operator.cols());
+    let ritz = {
+        let squared = Squared::new(operator, by_documents);
+        let steps = if steps == 0 { usual_steps(rank) } else { steps.max(rank.div_ceil(LANES)) };
+        leading_vectors(squared, rank, steps, run)?
+    };
+    run.check()?;
+    if by_documents { from_documents(operator, ritz) } else { from_columns(operator, ritz) }
+}
+
+/// Refuses values from which nothing can be computed.
+pub(crate) fn check_finite(x: &Matrix) -> Result<()> {
+    match x.sparse().values().iter().chain(x.dense().values()).all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(Error::data("a value of the matrix is not finite")),
+    }
 }
 
 /// The symmetric operator X J Xᵀ or Xᵀ X on panels.
 struct Squared<'a> {
-    operator: &'a Operator<'a>,
+    operator: &'a dyn Linear,
     by_documents: bool,
     between: Vec<Lane>,
 }
 
 impl<'a> Squared<'a> {
-    fn new(operator: &'a Operator<'a>, by_documents: bool) -> Self {
+    fn new(operator: &'a dyn Linear, by_documents: bool) -> Self {
         let between = if by_documents { operator.cols() } else { operator.rows() };
         Squared { operator, by_documents, between: vec![Lane::default(); between] }
     }
@@ -176,13 +185,14 @@ fn next_block(block: Dense, basis: &Dense, used: usize, shortest: f64, rng: &mut
     Ok(block)
 }
 
-/// An orthonormal basis of the columns, longest directions first; those not longer than `shortest` become 0.
-fn orthonormal(block: Dense, shortest: f64) -> Result<(Dense, usize)> {
+/// An orthonormal basis of the columns, longest directions first; those not longer than `shortest` become 0. Says how
+/// many are not.
+pub(crate) fn orthonormal(block: Dense, shortest: f64) -> Result<(Dense, usize)> {
     let (lengths, directions) = transposed_product(&block, &block, 0).symmetric_eigen()?;
     let mut factors: Vec<f64> = lengths.iter().map(|square| square.max(0.0).sqrt()).collect();
     let found = factors.iter().take_while(|&&length| length > shortest && length > 0.0).count();
     factors.iter_mut().enumerate().for_each(|(at, f)| *f = if at < found { 1.0 / *f } else { 0.0 });
-    let factor = directions.scaled_columns(&factors).to_dense(LANES)?;
+    let factor = directions.scaled_columns(&factors).to_dense(block.cols())?;
     Ok((multiply_in_place(block, &factor)?, found))
 }
 
@@ -197,18 +207,19 @@ fn fill_random(block: &mut Dense, first: usize, rng: &mut Rng) {
 }
 
 /// The decomposition from orthonormal `left` that nearly span the leading left singular vectors.
-fn from_documents(operator: &Operator<'_>, left: Dense, negative: usize) -> Result<TruncatedSvd> {
+fn from_documents(operator: &dyn Linear, left: Dense) -> Result<TruncatedSvd> {
     let weights = operator.transposed_times_dense(&left);
     let rows = operator.times_dense(&weights);
     let mut gram = transposed_product(&left, &rows, 0);
     drop(left);
     let (mut squares, mut directions) = gram.symmetric_eigen()?;
     // Uᵀ X W is cheaper than WᵀW but loses σ₁/σ of the precision: good enough where that ratio is moderate.
-    if negative == 0 && squares.last().zip(squares.first()).is_some_and(|(last, first)| *last < 1e-4 * first) {
+    if operator.negative() == 0 && squares.last().zip(squares.first()).is_some_and(|(last, first)| *last < 1e-4 * first)
+    {
         gram = transposed_product(&weights, &weights, 0);
         (squares, directions) = gram.symmetric_eigen()?;
     }
-    let kept = above_noise(&squares);
+    let kept = above_noise(&squares, if operator.negative() > 0 { SIGNED_NOISE } else { NOISE });
     let factors: Vec<f64> = squares[..kept].iter().map(|square| 1.0 / square.sqrt()).collect();
     let whitening = directions.scaled_columns(&factors);
     let scatter = whitening.transposed_times(&transposed_product(&rows, &rows, 0)).times(&whitening);
@@ -217,19 +228,19 @@ fn from_documents(operator: &Operator<'_>, left: Dense, negative: usize) -> Resu
 }
 
 /// The decomposition from orthonormal `right` that nearly span the leading right singular vectors.
-fn from_columns(operator: &Operator<'_>, right: Dense) -> Result<TruncatedSvd> {
+fn from_columns(operator: &dyn Linear, right: Dense) -> Result<TruncatedSvd> {
     let rows = operator.times_dense(&right);
     let (squares, turn) = transposed_product(&rows, &rows, 0).symmetric_eigen()?;
     finish(right, rows, squares, turn)
 }
 
-fn above_noise(squares: &[f64]) -> usize {
-    let floor = squares.first().map_or(0.0, |first| first * NOISE * NOISE);
+fn above_noise(squares: &[f64], noise: f64) -> usize {
+    let floor = squares.first().map_or(0.0, |first| first * noise * noise);
     squares.iter().take_while(|&&square| square > floor).count()
 }
 
 fn finish(vectors: Dense, rows: Dense, squares: Vec<f64>, factor: Small) -> Result<TruncatedSvd> {
-    let kept = above_noise(&squares);
+    let kept = above_noise(&squares, NOISE);
     let factor = factor.to_dense(kept)?;
     let mut vectors = multiply_in_place(vectors, &factor)?;
     let mut rows = multiply_in_place(rows, &factor)?;
@@ -243,7 +254,7 @@ fn finish(vectors: Dense, rows: Dense, squares: Vec<f64>, factor: Small) -> Resu
 }
 
 /// A singular vector is known up to its sign: the entry of largest size is made positive.
-fn signs(vectors: &Dense) -> Vec<f32> {
+pub(crate) fn signs(vectors: &Dense) -> Vec<f32> {
     let mut largest = vec![0f32; vectors.cols()];
     for row in 0..vectors.rows() {
         for (largest, &value) in largest.iter_mut().zip(vectors.row(row)) {

@@ -3,11 +3,13 @@
 //! The fitted tree mirrors the recipe's: the same pipes, sums and weights with fitted stages at the leaves. Arrays of a
 //! leaf are stored under its place in the tree (`body/0/1`), so the recipe's text alone says how to read them back.
 
+use std::cell::Cell;
+
 use super::later::Later;
 use super::plan::Node;
 use super::stage::{FittedProjector, FittedVectorizer};
 use crate::corpus::Labels;
-use crate::matrix::Matrix;
+use crate::matrix::{Csr, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -27,6 +29,34 @@ pub(super) enum Fitted {
 pub(super) enum Flow<'a> {
     Words(&'a Tokens),
     Matrix(Matrix),
+    /// Documents kept as counts, to fit the same stages again.
+    Kept(&'a Kept<'a>),
+}
+
+/// The fitted vectorizers of a recipe in their order, each with the counts of all documents.
+#[derive(Debug)]
+pub(super) struct Kept<'a> {
+    stages: Vec<(&'a dyn FittedVectorizer, &'a Csr)>,
+    next: Cell<usize>,
+}
+
+impl<'a> Kept<'a> {
+    /// Pairs the vectorizers of a fitted tree with the counts kept for them.
+    pub(super) fn new(body: &'a Fitted, counts: &'a [Csr]) -> Result<Self> {
+        let mut stages = Vec::new();
+        body.vectorizers(&mut stages);
+        if stages.len() != counts.len() {
+            return Err(Error::Shape { what: "kept counts", expected: stages.len(), found: counts.len() });
+        }
+        let stages = stages.into_iter().map(|(_, stage)| stage).zip(counts).collect();
+        Ok(Kept { stages, next: Cell::new(0) })
+    }
+
+    /// The next one: fitting visits them in their order.
+    fn take(&self) -> Option<(&'a dyn FittedVectorizer, &'a Csr)> {
+        let at = self.next.replace(self.next.get() + 1);
+        self.stages.get(at).copied()
+    }
 }
 
 /// The planner feeds every stage what it takes, so this is never seen; it is an error and not a panic all the same.
@@ -49,6 +79,12 @@ impl Node {
             (Node::Vectorize(params), Flow::Words(tokens)) => {
                 let name = params.name();
                 let (stage, matrix) = run.stage(name, None, || params.fit(tokens, run))?;
+                Ok((Fitted::Vectorize { name, stage }, matrix))
+            }
+            (Node::Vectorize(params), Flow::Kept(kept)) => {
+                let name = params.name();
+                let (before, counts) = kept.take().ok_or_else(|| misfed(name))?;
+                let (stage, matrix) = run.stage(name, None, || before.refit(counts, run))?;
                 Ok((Fitted::Vectorize { name, stage }, matrix))
             }
             (Node::Project(params), Flow::Matrix(matrix)) => {
@@ -74,7 +110,7 @@ impl Node {
                 }
                 match flow {
                     Flow::Matrix(matrix) => Ok((Fitted::Pipe(fitted), matrix)),
-                    Flow::Words(_) => Err(misfed("|")),
+                    _ => Err(misfed("|")),
                 }
             }
             (Node::Sum(parts), flow) => {
@@ -102,7 +138,7 @@ impl Node {
                 Ok((Fitted::Weighted(Box::new(stage), *weight), matrix))
             }
             (Node::Vectorize(params), Flow::Matrix(_)) => Err(misfed(params.name())),
-            (Node::Project(params), Flow::Words(_)) => Err(misfed(params.name())),
+            (Node::Project(params), _) => Err(misfed(params.name())),
         }
     }
 
@@ -134,7 +170,7 @@ impl Fitted {
                 }
                 match flow {
                     Flow::Matrix(matrix) => Ok(matrix),
-                    Flow::Words(_) => Err(misfed("|")),
+                    _ => Err(misfed("|")),
                 }
             }
             (Fitted::Sum(parts), flow) => {
@@ -153,9 +189,7 @@ impl Fitted {
                 run.install(|| matrix.scale(*weight));
                 Ok(matrix)
             }
-            (Fitted::Vectorize { name, .. }, Flow::Matrix(_)) | (Fitted::Project { name, .. }, Flow::Words(_)) => {
-                Err(misfed(name))
-            }
+            (Fitted::Vectorize { name, .. } | Fitted::Project { name, .. }, _) => Err(misfed(name)),
         }
     }
 
@@ -171,6 +205,53 @@ impl Fitted {
                 Ok(())
             }
             Fitted::Weighted(part, _) => out.scope("0", |out| part.save(out)),
+        }
+    }
+
+    /// Whether a stage of that name is in this part.
+    fn holds(&self, name: &str) -> bool {
+        match self {
+            Fitted::Vectorize { name: own, .. } | Fitted::Project { name: own, .. } => *own == name,
+            Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().any(|part| part.holds(name)),
+            Fitted::Weighted(part, _) => part.holds(name),
+        }
+    }
+
+    /// What goes into the first projection of that name, and what comes out of it; `None` when there is none.
+    pub(super) fn around(&self, name: &str, flow: Flow<'_>, run: &Run) -> Result<Option<(Matrix, Matrix)>> {
+        if !self.holds(name) {
+            return Ok(None);
+        }
+        match (self, flow) {
+            (Fitted::Project { stage, .. }, Flow::Matrix(before)) => {
+                let after = stage.transform(before.clone(), run)?;
+                Ok(Some((before, after)))
+            }
+            (Fitted::Pipe(parts), mut flow) => {
+                for part in parts {
+                    if part.holds(name) {
+                        return part.around(name, flow, run);
+                    }
+                    flow = Flow::Matrix(part.transform(flow, run)?);
+                }
+                Ok(None)
+            }
+            (Fitted::Sum(parts), flow) => match parts.iter().find(|part| part.holds(name)) {
+                Some(part) => part.around(name, flow, run),
+                None => Ok(None),
+            },
+            (Fitted::Weighted(part, _), flow) => part.around(name, flow, run),
+            _ => Ok(None),
+        }
+    }
+
+    /// Name and stage of every vectorizer, in order.
+    pub(super) fn vectorizers<'a>(&'a self, list: &mut Vec<(&'static str, &'a dyn FittedVectorizer)>) {
+        match self {
+            Fitted::Vectorize { name, stage } => list.push((name, stage.as_ref())),
+            Fitted::Project { .. } => {}
+            Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().for_each(|part| part.vectorizers(list)),
+            Fitted::Weighted(part, _) => part.vectorizers(list),
         }
     }
 

@@ -2,10 +2,13 @@
 
 use super::stage::Classifier;
 use crate::classify::out_of_fold;
-use crate::corpus::Labels;
+use crate::corpus::{Labels, folds, without};
 use crate::matrix::{Dense, Matrix};
 use crate::metrics::{Predictions, confusion};
 use crate::{Error, Result, Run};
+
+/// Takes a choice, the rows to fit on and the held-out rows to test on.
+pub type Judge<'a> = dyn FnMut(usize, &Matrix, &Matrix) -> Result<()> + 'a;
 
 /// The classifier at the end of the recipe, as the stages before it see it.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +101,50 @@ impl<'a> Later<'a> {
     pub(super) fn at(later: &Later<'a>, rows: &[usize]) -> Selected<'a> {
         let weights = later.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
         Selected { classifier: later.classifier, weights }
+    }
+
+    /// Whether a classifier follows that can be asked.
+    pub fn follows(&self) -> bool {
+        self.classifier.is_some()
+    }
+
+    /// For each of `choices` ways to project, how many documents the classifier gets right in one cross-validation that
+    /// all share. `project(x, labels, held_out, judge)` is called once for each fold and calls `judge(choice, rows,
+    /// held_out_rows)` for every choice, so that what the choices have in common is done once. `None` when there are too
+    /// few labelled documents.
+    pub fn right_for_each(
+        &self,
+        stage: &'static str,
+        (x, labels): (&Matrix, &Labels),
+        n_folds: usize,
+        choices: usize,
+        run: &Run,
+        project: impl Fn(&Matrix, &Labels, &Matrix, &mut Judge<'_>) -> Result<()>,
+    ) -> Result<Option<Vec<usize>>> {
+        let classifier = self.classifier(stage)?;
+        let rows = labels.labelled_rows();
+        if rows.len() < 2 * n_folds {
+            return Ok(None);
+        }
+        let mut right = vec![0; choices];
+        for held in folds(labels, n_folds, run.seed())? {
+            run.check()?;
+            let rest = without(&rows, &held);
+            let (known, truth) = (labels.select(&rest), labels.select(&held));
+            let weights: Option<Vec<f32>> = self.weights.map(|weights| rest.iter().map(|&row| weights[row]).collect());
+            if known.class_counts().iter().filter(|&&count| count > 0).count() < 2 {
+                return Ok(None);
+            }
+            let mut judge = |choice: usize, rows: &Matrix, held: &Matrix| {
+                let scores = classifier.fit(rows, &known, weights.as_deref(), run)?.scores(held, run)?;
+                let best = Predictions::best(&scores)?;
+                let good = |row: &usize| best.of(*row).iter().any(|&class| truth.has(*row, class));
+                right[choice] += (0..truth.len()).filter(good).count();
+                Ok(())
+            };
+            project(&x.select_rows(&rest), &known, &x.select_rows(&held), &mut judge)?;
+        }
+        Ok(Some(right))
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {

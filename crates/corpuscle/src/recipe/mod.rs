@@ -20,10 +20,11 @@ pub mod stage;
 pub mod stages;
 pub mod syntax;
 mod terms;
+mod training;
 
 pub use data::{Corpus, for_each_batch};
-pub use later::Later;
-pub use model::{Contribution, Model, Predictions};
+pub use later::{Judge, Later};
+pub use model::{BeforeAndAfter, Contribution, Model, Predictions};
 pub use plan::Recipe;
 pub use stages::StageKind;
 pub use terms::{NearWord, Neighbourhood, TermPair};

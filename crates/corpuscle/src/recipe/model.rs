@@ -21,14 +21,16 @@ use std::path::Path;
 
 use super::data::Corpus;
 use super::decide::Decision;
-use super::fit::{Fitted, Flow};
+use super::fit::{Fitted, Flow, Kept};
 use super::held_out::HeldOut;
 use super::later::Later;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
 use super::plan::Recipe;
 use super::stage::FittedClassifier;
+use super::training::Training;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
+use crate::project::{TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -41,6 +43,8 @@ pub struct Model {
     classifier: Option<Box<dyn FittedClassifier>>,
     decision: Decision,
     metadata: Metadata,
+    /// What an update starts from; kept only when asked for.
+    training: Option<Training>,
 }
 
 /// What a model says about documents.
@@ -54,6 +58,9 @@ pub struct Predictions {
     pub probabilities: Option<Dense>,
 }
 
+/// The intra-topic variability of every topic, before a projection and after it.
+pub type BeforeAndAfter = (Vec<TopicVariability>, Vec<TopicVariability>);
+
 /// One term's part in a score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contribution {
@@ -66,22 +73,6 @@ pub struct Contribution {
 impl Recipe {
     /// Fits every stage on a corpus tokenised with this recipe's [`Recipe::words`].
     pub fn fit(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
-        self.check_labels(&corpus.labels)?;
-        let later = Later::new(self.classifier(), corpus.weights.as_deref());
-        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
-        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
-        let words = Flow::Words(&corpus.tokens);
-        let (body, matrix) = self.body().fit(words, &corpus.labels, &later, &mut kept, run)?;
-        let mut fitted_classifier = None;
-        let mut decision = Decision::default();
-        if let Some(classifier) = self.classifier() {
-            let (labels, weights) = (&corpus.labels, corpus.weights.as_deref());
-            let fitted = run
-                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(&matrix, labels, weights, run))?;
-            let documents = HeldOut { body: (self.body(), &body), kept, x: &matrix, labels, weights, later };
-            decision = Decision::fit(classifier, fitted.as_ref(), &documents, run)?;
-            fitted_classifier = Some(fitted);
-        }
         let about = Provenance {
             documents: corpus.len(),
             labelled: corpus.labels.labelled_rows().len(),
@@ -90,15 +81,50 @@ impl Recipe {
             multi_label: corpus.labels.is_multi_label(),
             sources: corpus.sources.clone(),
         };
+        self.fit_flow(Flow::Words(&corpus.tokens), &corpus.labels, corpus.weights.as_deref(), about, run)
+    }
+
+    /// Like [`Recipe::fit`], but the model also keeps the documents' term counts and labels (no text), from which
+    /// [`Model::update`] can fit it again together with new documents.
+    pub fn fit_updatable(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
+        let mut model = self.fit(corpus, run)?;
+        let (labels, weights) = (&corpus.labels, corpus.weights.as_deref());
+        model.training =
+            Some(run.stage("keep", None, || Training::of(&model.body, &corpus.tokens, labels, weights, run))?);
+        Ok(model)
+    }
+
+    fn fit_flow(
+        &self,
+        flow: Flow<'_>,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        about: Provenance,
+        run: &Run,
+    ) -> Result<Model> {
+        self.check_labels(labels)?;
+        let later = Later::new(self.classifier(), weights);
+        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
+        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
+        let (body, matrix) = self.body().fit(flow, labels, &later, &mut kept, run)?;
+        let mut fitted_classifier = None;
+        let mut decision = Decision::default();
+        if let Some(classifier) = self.classifier() {
+            let fitted = run
+                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(&matrix, labels, weights, run))?;
+            let documents = HeldOut { body: (self.body(), &body), kept, x: &matrix, labels, weights, later };
+            decision = Decision::fit(classifier, fitted.as_ref(), &documents, run)?;
+            fitted_classifier = Some(fitted);
+        }
         let metadata = Metadata {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_string(),
             recipe: self.to_string(),
-            classes: corpus.labels.classes().to_vec(),
+            classes: labels.classes().to_vec(),
             about,
             sha256: String::new(),
         };
-        Ok(Model { recipe: self.clone(), body, classifier: fitted_classifier, decision, metadata })
+        Ok(Model { recipe: self.clone(), body, classifier: fitted_classifier, decision, metadata, training: None })
     }
 
     fn check_labels(&self, labels: &Labels) -> Result<()> {
@@ -155,6 +181,40 @@ impl Model {
         &self.body
     }
 
+    /// Whether [`Model::update`] can add documents.
+    pub fn is_updatable(&self) -> bool {
+        self.training.is_some()
+    }
+
+    /// The model that fitting on the old and the new documents at once gives, with the vocabulary of the old ones. New
+    /// classes are learnt, the seed is that of the first training, and the result can be updated again. `corpus` must be
+    /// tokenised with this recipe's [`Recipe::words`].
+    pub fn update(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
+        let Some(old) = &self.training else {
+            return Err(Error::data(
+                "this model has not kept what an update needs; train it with `--updatable` (it then keeps term counts and \
+                 labels of the training documents, no text) and update that one",
+            ));
+        };
+        let run = run.with_seed(self.metadata.about.seed);
+        let mut training = old.clone();
+        training.append(&Training::of(&self.body, &corpus.tokens, &corpus.labels, corpus.weights.as_deref(), &run)?)?;
+        let before = &self.metadata.about;
+        let about = Provenance {
+            documents: before.documents + corpus.len(),
+            labelled: training.labels.labelled_rows().len(),
+            tokens: before.tokens + corpus.tokens.n_tokens() as u64,
+            seed: before.seed,
+            multi_label: training.labels.is_multi_label(),
+            sources: before.sources.iter().chain(&corpus.sources).cloned().collect(),
+        };
+        let kept = Kept::new(&self.body, &training.counts)?;
+        let mut model =
+            self.recipe.fit_flow(Flow::Kept(&kept), &training.labels, training.weights.as_deref(), about, &run)?;
+        model.training = Some(training);
+        Ok(model)
+    }
+
     /// Name and number of columns of every stage.
     pub fn widths(&self) -> Result<Vec<(&'static str, usize)>> {
         let mut list = Vec::new();
@@ -182,6 +242,20 @@ impl Model {
     /// The same, from texts.
     pub fn represent_texts<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Matrix> {
         self.represent(&self.recipe.words().tokenize(texts, run)?, run)
+    }
+
+    /// How much documents of one topic differ before and after the recipe's first `varnorm`, topic by topic; `None`
+    /// when it has none.
+    pub fn variability<S: AsRef<str> + Sync>(
+        &self,
+        texts: &[S],
+        labels: &Labels,
+        run: &Run,
+    ) -> Result<Option<BeforeAndAfter>> {
+        let tokens = self.recipe.words().tokenize(texts, run)?;
+        let Some((before, after)) = self.body.around("varnorm", Flow::Words(&tokens), run)? else { return Ok(None) };
+        let of = |x: &Matrix| intra_topic_variability(x, labels, run);
+        Ok(Some((of(&before)?, of(&after)?)))
     }
 
     /// Classifies texts.
@@ -233,6 +307,9 @@ impl Model {
             store.scope("classifier", |out| classifier.save(out))?;
             store.scope("decision", |out| self.decision.save(out));
         }
+        if let Some(training) = &self.training {
+            store.scope("training", |out| training.save(out));
+        }
         model_file::to_bytes(&self.metadata, store)
     }
 
@@ -259,7 +336,8 @@ impl Model {
             decision = Decision::load(&store.scope("decision"), metadata.classes.len()).map_err(as_model_error)?;
             classifier = Some(fitted);
         }
-        Ok(Model { recipe, body, classifier, decision, metadata })
+        let training = Training::load(&store.scope("training"), &body, &metadata.classes).map_err(as_model_error)?;
+        Ok(Model { recipe, body, classifier, decision, metadata, training })
     }
 
     /// Writes the model's file: whole or not at all.

@@ -10,6 +10,11 @@ const PRESETS: &[(&str, &str)] = &[
         "sprinkled-lsi",
         "words(stem=porter, stop=english) | binary | ig(1000) | sprinkle(rank=50) | knn(k=3, metric=euclidean)",
     ),
+    ("varnorm", "words(stem=porter, stop=english) | tfidf(sublinear=true) | varnorm(60) | knn"),
+    (
+        "varnorm-discriminant",
+        "words(stem=porter, stop=english) | tfidf(sublinear=true) | varnorm(60) | discriminant | knn",
+    ),
 ];
 
 /// The recipe of that name.

@@ -9,11 +9,11 @@ use std::fmt::Debug;
 use super::later::Later;
 use crate::classify::LinearModel;
 use crate::corpus::Labels;
-use crate::matrix::{Dense, Matrix};
+use crate::matrix::{Csr, Dense, Matrix};
 use crate::project::TermShift;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// What every stage can say of itself.
 pub trait Stage: Debug + Send + Sync {
@@ -43,6 +43,15 @@ pub trait FittedVectorizer: Debug + Send + Sync {
     fn feature_names(&self) -> Vec<String>;
     /// How many columns come out.
     fn n_columns(&self) -> usize;
+    /// What an update of the model needs to keep of documents: how often each known term is in each. `None` for a stage
+    /// that cannot be fitted again from that.
+    fn raw_counts(&self, _tokens: &Tokens, _run: &Run) -> Result<Option<Csr>> {
+        Ok(None)
+    }
+    /// Fits again, with the same terms, on documents kept as [`FittedVectorizer::raw_counts`].
+    fn refit(&self, _counts: &Csr, _run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
+        Err(Error::data("this stage cannot be fitted again from counts"))
+    }
 }
 
 /// Matrix to matrix, not yet fitted.

@@ -44,6 +44,39 @@ impl CountsModel {
         })
     }
 
+    /// How often each term of the vocabulary is in each document, whatever the model makes of that: what
+    /// [`CountsModel::refit`] starts from.
+    pub fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
+        fill(tokens, &self.vocabulary, run, |columns, counts, _, values| {
+            values.extend(columns.iter().map(|&column| counts[column as usize] as f32));
+        })
+    }
+
+    /// The same vocabulary with the document frequencies of other documents, given as [`CountsModel::raw_counts`], and
+    /// their matrix. Terms that none of them has keep a frequency of 1.
+    pub fn refit(&self, counts: &Csr) -> Result<(Self, Csr)> {
+        let model = self.with_frequencies_of(counts)?;
+        let mut x = counts.clone();
+        if self.params.binary {
+            x.values_mut().fill(1.0);
+        }
+        Ok((model, x))
+    }
+
+    pub(super) fn with_frequencies_of(&self, counts: &Csr) -> Result<Self> {
+        if counts.cols() != self.vocabulary.len() {
+            let (expected, found) = (self.vocabulary.len(), counts.cols());
+            return Err(Error::Shape { what: "terms of the kept counts", expected, found });
+        }
+        if counts.rows() == 0 || counts.rows() >= u32::MAX as usize {
+            return Err(Error::data("between 1 and 4 294 967 294 documents are needed to count terms"));
+        }
+        let mut frequencies = vec![0u32; counts.cols()];
+        counts.indices().iter().for_each(|&column| frequencies[column as usize] += 1);
+        frequencies.iter_mut().for_each(|frequency| *frequency = (*frequency).max(1));
+        Ok(CountsModel { frequencies, documents: counts.rows() as u64, ..self.clone() })
+    }
+
     /// The parameters it was fitted with.
     pub fn params(&self) -> &CountsParams {
         &self.params

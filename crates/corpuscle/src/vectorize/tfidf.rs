@@ -49,28 +49,34 @@ impl TfidfModel {
 
     /// The matrix of documents; terms that are not in the vocabulary are passed over.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        let (binary, sublinear) = (self.params.counts.binary, self.params.sublinear);
-        let frequency = |count: u32| match (binary, sublinear) {
-            (true, _) => 1.0,
-            (false, true) => f64::from(count).ln() + 1.0,
-            (false, false) => f64::from(count),
-        };
-        // Nearly all counts are small: their logarithms are looked up.
-        let small: Vec<f64> = (0..256).map(frequency).collect();
-        let weight = |column: u32, counts: &[u32]| {
-            let count = counts[column as usize];
-            small.get(count as usize).copied().unwrap_or_else(|| frequency(count)) * self.idf[column as usize]
-        };
-        let norm = self.params.norm;
+        let weigher = Weigher::new(self);
         fill(tokens, self.vocabulary(), run, |columns, counts, weights, values| {
-            weights.extend(columns.iter().map(|&column| weight(column, counts)));
-            let divisor = match norm {
-                Norm::L2 => weights.iter().map(|w| w * w).sum::<f64>().sqrt(),
-                Norm::L1 => weights.iter().sum(),
-                Norm::None => 1.0,
-            };
+            weights.extend(columns.iter().map(|&column| weigher.weight(column, counts[column as usize])));
+            let divisor = weigher.divisor(weights);
             values.extend(weights.drain(..).map(|w| (w / divisor) as f32));
         })
+    }
+
+    /// How often each term of the vocabulary is in each document: what [`TfidfModel::refit`] starts from.
+    pub fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
+        self.counts.raw_counts(tokens, run)
+    }
+
+    /// The same vocabulary with the document frequencies of other documents, given as [`TfidfModel::raw_counts`], and
+    /// their matrix: bit for bit what fitting on them with this vocabulary gives.
+    pub fn refit(&self, counts: &Csr, run: &Run) -> Result<(Self, Csr)> {
+        let model = TfidfModel::new(self.params.clone(), self.counts.with_frequencies_of(counts)?);
+        let weigher = Weigher::new(&model);
+        let mut x = counts.clone();
+        run.install(|| {
+            x.rows_mut().for_each(|columns, values| {
+                let weigh = |(&column, &count): (&u32, &f32)| weigher.weight(column, count as u32);
+                let weights: Vec<f64> = columns.iter().zip(values.iter()).map(weigh).collect();
+                let divisor = weigher.divisor(&weights);
+                values.iter_mut().zip(&weights).for_each(|(value, weight)| *value = (weight / divisor) as f32);
+            });
+        });
+        Ok((model, x))
     }
 
     /// The parameters it was fitted with.
@@ -121,6 +127,43 @@ impl TfidfModel {
         params.check().map_err(|e| Error::model(e.to_string()))?;
         let counts = CountsModel::load_terms(params.counts.clone(), store)?;
         Ok(TfidfModel::new(params, counts))
+    }
+}
+
+/// What a count in a document weighs.
+struct Weigher<'a> {
+    model: &'a TfidfModel,
+    /// Nearly all counts are small: their logarithms are looked up.
+    small: Vec<f64>,
+}
+
+impl<'a> Weigher<'a> {
+    fn new(model: &'a TfidfModel) -> Self {
+        let mut weigher = Weigher { model, small: Vec::new() };
+        weigher.small = (0..256).map(|count| weigher.frequency(count)).collect();
+        weigher
+    }
+
+    fn frequency(&self, count: u32) -> f64 {
+        match (self.model.params.counts.binary, self.model.params.sublinear) {
+            (true, _) => 1.0,
+            (false, true) => f64::from(count).ln() + 1.0,
+            (false, false) => f64::from(count),
+        }
+    }
+
+    #[inline]
+    fn weight(&self, column: u32, count: u32) -> f64 {
+        let known = self.small.get(count as usize).copied();
+        known.unwrap_or_else(|| self.frequency(count)) * self.model.idf[column as usize]
+    }
+
+    fn divisor(&self, weights: &[f64]) -> f64 {
+        match self.model.params.norm {
+            Norm::L2 => weights.iter().map(|w| w * w).sum::<f64>().sqrt(),
+            Norm::L1 => weights.iter().sum(),
+            Norm::None => 1.0,
+        }
     }
 }
 

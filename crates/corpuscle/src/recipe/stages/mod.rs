@@ -77,6 +77,8 @@ pub fn all() -> impl Iterator<Item = &'static StageInfo> {
         project::IG,
         project::LSI,
         project::SPRINKLE,
+        project::VARNORM,
+        project::DISCRIMINANT,
         project::NORMALIZE,
         classify::KNN,
         classify::SVM,

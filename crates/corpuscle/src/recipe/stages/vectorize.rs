@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AnyStage, StageInfo, StageKind, word_of};
-use crate::matrix::Matrix;
+use crate::matrix::{Csr, Matrix};
 use crate::recipe::arguments::{Arguments, Parameter, Shown};
 use crate::recipe::stage::{FittedVectorizer, Stage, Vectorizer};
 use crate::store::{StoreReader, StoreWriter};
@@ -125,6 +125,15 @@ impl FittedVectorizer for CountsModel {
     fn n_columns(&self) -> usize {
         self.n_features()
     }
+
+    fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Option<Csr>> {
+        CountsModel::raw_counts(self, tokens, run).map(Some)
+    }
+
+    fn refit(&self, counts: &Csr, _run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
+        let (model, matrix) = CountsModel::refit(self, counts)?;
+        Ok((Box::new(model), matrix.into()))
+    }
 }
 
 pub(super) const TFIDF: StageInfo = StageInfo {
@@ -201,5 +210,14 @@ impl FittedVectorizer for TfidfModel {
 
     fn n_columns(&self) -> usize {
         self.n_features()
+    }
+
+    fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Option<Csr>> {
+        TfidfModel::raw_counts(self, tokens, run).map(Some)
+    }
+
+    fn refit(&self, counts: &Csr, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
+        let (model, matrix) = TfidfModel::refit(self, counts, run)?;
+        Ok((Box::new(model), matrix.into()))
     }
 }

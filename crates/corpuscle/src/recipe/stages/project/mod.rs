@@ -1,14 +1,18 @@
 //! Adapters of the `project` room, a file for each.
 
+mod discriminant;
 mod ig;
 mod lsi;
 mod normalize;
 mod sprinkle;
+mod varnorm;
 
+pub(super) use discriminant::DISCRIMINANT;
 pub(super) use ig::IG;
 pub(super) use lsi::LSI;
 pub(super) use normalize::NORMALIZE;
 pub(super) use sprinkle::SPRINKLE;
+pub(super) use varnorm::VARNORM;
 
 use crate::{Error, Result};
 

@@ -1,0 +1,107 @@
+//! A fitted `varnorm`: the directions to remove.
+
+use crate::matrix::small::subtract_product;
+use crate::matrix::{Dense, Matrix};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run};
+
+/// The directions in which documents of one topic differ most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VarNormModel {
+    /// V as weights: one row per column of the input, one column per direction; a = Vᵀx is a plain product.
+    vectors: Dense,
+    eigenvalues: Vec<f64>,
+    make: Make,
+}
+
+/// What kind of matrix it was fitted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Make {
+    sparse: usize,
+    dense: usize,
+    negative: usize,
+}
+
+impl Make {
+    fn of(x: &Matrix) -> Self {
+        Make { sparse: x.sparse().cols(), dense: x.dense().cols(), negative: x.negative() }
+    }
+}
+
+impl VarNormModel {
+    pub(super) fn new(x: &Matrix, vectors: Dense, eigenvalues: Vec<f64>) -> Self {
+        VarNormModel { vectors, eigenvalues, make: Make::of(x) }
+    }
+
+    /// The documents without those directions; see the [module](crate::project) for what comes out.
+    pub fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        let make = Make::of(&x);
+        for (what, expected, found) in [
+            ("sparse columns for varnorm", self.make.sparse, make.sparse),
+            ("dense columns for varnorm", self.make.dense, make.dense),
+            ("negative columns for varnorm", self.make.negative, make.negative),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        let removed = run.install(|| x.multiply(&self.vectors, &vec![0.0; self.components()]))?;
+        let (sparse, mut dense, negative) = x.into_parts();
+        if self.is_explicit() {
+            run.install(|| subtract_product(&mut dense, &removed, 0..self.components(), &self.vectors.transpose()));
+            return Matrix::new(sparse, dense, 0);
+        }
+        Matrix::new(sparse, dense.beside(&removed)?, negative + self.components())
+    }
+
+    /// Whether projected rows are written out: dense ones without columns that count negatively are.
+    fn is_explicit(&self) -> bool {
+        self.make.sparse == 0 && self.make.negative == 0
+    }
+
+    /// Directions removed.
+    pub fn components(&self) -> usize {
+        self.vectors.cols()
+    }
+
+    /// V: one row per input column, one column per direction, most variable first.
+    pub fn vectors(&self) -> &Dense {
+        &self.vectors
+    }
+
+    /// The class-size-weighted variance along each direction, largest first.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.eigenvalues
+    }
+
+    /// How many columns the input must have.
+    pub fn n_columns(&self) -> usize {
+        self.vectors.rows()
+    }
+
+    /// How many columns come out.
+    pub fn width(&self) -> usize {
+        self.n_columns() + if self.is_explicit() { 0 } else { self.components() }
+    }
+
+    /// Puts the model into a store.
+    pub fn save(&self, out: &mut StoreWriter) {
+        self.vectors.save("vectors", out);
+        out.put_f64("eigenvalues", &[self.components()], &self.eigenvalues);
+        out.put_u64("make", &[self.make.sparse as u64, self.make.dense as u64, self.make.negative as u64]);
+    }
+
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let vectors = Dense::load(store, "vectors", None, None)?;
+        let (eigenvalues, _) = store.f64s("eigenvalues", &[Some(vectors.cols())])?;
+        let sizes = store.u64s("make", Some(3))?;
+        let fits = sizes[0].checked_add(sizes[1]) == Some(vectors.rows() as u64) && sizes[2] <= sizes[1];
+        if !fits {
+            return Err(Error::model("varnorm: the parts of the matrix do not add up to the columns"));
+        }
+        let make = Make { sparse: sizes[0] as usize, dense: sizes[1] as usize, negative: sizes[2] as usize };
+        Ok(VarNormModel { vectors, eigenvalues, make })
+    }
+}
