@@ -2,8 +2,10 @@
 //!
 //! faer's types stay behind this door: nothing outside this folder names them.
 
+pub(crate) mod cholesky;
 mod csr;
 mod dense;
+pub(crate) mod gram;
 mod mixed;
 pub(crate) mod panel;
 pub(crate) mod small;

@@ -20,8 +20,9 @@ pub(crate) const LANES: usize = 16;
 pub(crate) struct Lane(pub(crate) [f32; LANES]);
 
 impl Lane {
+    /// Adds `scale · other`.
     #[inline]
-    fn add(&mut self, scale: f32, other: &Lane) {
+    pub(super) fn add(&mut self, scale: f32, other: &Lane) {
         for (sum, &value) in self.0.iter_mut().zip(&other.0) {
             *sum += scale * value;
         }
@@ -135,7 +136,7 @@ impl Linear for Operator<'_> {
 
 /// The sum of lanes picked and weighed by a sparse row.
 #[inline]
-fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
+pub(super) fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
     let mut sum = Lane::default();
     for (&column, &value) in columns.iter().zip(values) {
         sum.add(value, &panel[column as usize]);

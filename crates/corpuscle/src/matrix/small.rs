@@ -9,11 +9,12 @@ use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::prelude::Reborrow;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::Dense;
-use crate::{Error, Result};
+use crate::{Error, Result, Run};
 
 /// A matrix of `f64`, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -274,6 +275,53 @@ pub(crate) fn multiply_in_place(mut matrix: Dense, factor: &Dense) -> Result<Den
     }
     values.truncate(rows * kept);
     Dense::new(rows, kept, values)
+}
+
+/// Columns `from` of `matrix` times `factor`, into its columns from `to` on; the two must not overlap and `to` must be
+/// the later. Parallel over rows.
+pub(crate) fn multiply_columns(matrix: &mut Dense, from: Range<usize>, to: usize, factor: &Dense) {
+    let width = matrix.cols();
+    matrix.values_mut().par_chunks_mut(BLOCK * width.max(1)).for_each(|chunk| {
+        let rows = chunk.len() / width;
+        let (before, after) = MatMut::from_row_major_slice_mut(chunk, rows, width).split_at_col_mut(to);
+        let left = before.rb().subcols(from.start, from.len());
+        let out = after.subcols_mut(0, factor.cols());
+        faer::linalg::matmul::matmul(out, Accum::Replace, left, factor.as_faer(), 1.0, Par::Seq);
+    });
+}
+
+/// The scatter of `columns` of a tall matrix about `centre`, Σ (z − c)(z − c)ᵀ: its lower triangle, row by row. Products
+/// in `f32` over short runs of rows, their sums in `f64`; every strip of the result is summed by one task.
+pub(crate) fn centred_scatter(matrix: &Dense, columns: Range<usize>, centre: &[f32], run: &Run) -> Result<Vec<f64>> {
+    const STRIP: usize = 128;
+    const ROWS: usize = 512;
+    let size = columns.len();
+    let mut scatter = vec![0f64; size * size];
+    scatter.par_chunks_mut(STRIP * size.max(1)).with_max_len(1).enumerate().try_for_each(|(number, out)| {
+        let strip = out.len() / size;
+        let (first, end) = (number * STRIP, number * STRIP + strip);
+        let mut centred = vec![0f32; ROWS * end];
+        let mut product = vec![0f32; strip * end];
+        for from in (0..matrix.rows()).step_by(ROWS) {
+            run.check()?;
+            let rows = ROWS.min(matrix.rows() - from);
+            for (row, to) in centred.chunks_exact_mut(end).take(rows).enumerate() {
+                let values = &matrix.row(from + row)[columns.start..columns.start + end];
+                for ((to, value), centre) in to.iter_mut().zip(values).zip(centre) {
+                    *to = value - centre;
+                }
+            }
+            let right = MatRef::from_row_major_slice(&centred[..rows * end], rows, end);
+            let left = right.subcols(first, strip).transpose();
+            let to = MatMut::from_row_major_slice_mut(&mut product, strip, end);
+            faer::linalg::matmul::matmul(to, Accum::Replace, left, right, 1.0, Par::Seq);
+            for (out, product) in out.chunks_exact_mut(size).zip(product.chunks_exact(end)) {
+                out.iter_mut().zip(product).for_each(|(sum, &value)| *sum += f64::from(value));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(scatter)
 }
 
 #[cfg(test)]

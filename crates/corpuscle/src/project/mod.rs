@@ -1,6 +1,7 @@
 //! Matrix to matrix: choosing terms, rescaling rows, representations with fewer columns.
 
 mod discriminant;
+mod dcot;
 mod information_gain;
 mod lsi;
 mod members;
@@ -10,6 +11,7 @@ mod varnorm;
 
 pub use discriminant::{DiscriminantModel, DiscriminantParams, Shrinkage};
 pub(crate) use discriminant::{Prepared, SHRINKAGE_GRID};
+pub use dcot::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};
