@@ -207,15 +207,25 @@ pub(crate) struct Compare {
     /// A recipe or the name of a preset; give it several times
     #[arg(long = "recipe", short, required = true, value_name = "RECIPE")]
     pub(crate) recipes: Vec<String>,
-    /// Independent draws of a training and a test part
-    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "folds", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) runs: u32,
+    /// Independent draws of a training and a test part [default: 10], or of the labels that are left [default: 5]
+    #[arg(long, value_name = "N", conflicts_with = "folds", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
     /// Share of every label that is learnt from in a draw
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, conflicts_with = "folds")]
     pub(crate) train: f64,
     /// Folds of one cross-validation instead of draws
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) folds: Option<u32>,
+    /// Numbers of labels to learn from, such as 100,500,all: hides the others, draws each --runs times, and tests on the
+    /// documents whose field `split` is `test`, on --test, or on one held-out part
+    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "folds")]
+    pub(crate) labels: Vec<String>,
+    /// Documents to test on, with --labels
+    #[arg(long, value_name = "DATA", requires = "labels")]
+    pub(crate) test: Vec<String>,
+    /// Also writes a page with the curves, with --labels
+    #[arg(long, value_name = "FILE", requires = "labels")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

@@ -42,9 +42,12 @@ fn models_of_earlier_releases_load_and_predict() {
 #[test]
 fn a_model_survives_its_file_bit_for_bit() {
     let run = Run::new(42, 2).unwrap();
-    for recipe in
-        ["tfidf(ngrams=2) | svm", "(tfidf + binary * 0.5) | normalize | logistic", "counts | ig(50) | knn(k=3)"]
-    {
+    for recipe in [
+        "tfidf(ngrams=2) | svm",
+        "(tfidf + binary * 0.5) | normalize | logistic",
+        "counts | ig(50) | knn(k=3)",
+        "tfidf | dcot(prototypes=40, layers=3) | svm(self_training=true)",
+    ] {
         let model = small(recipe, &run);
         let bytes = model.to_bytes().unwrap();
         let back = Model::from_bytes(&bytes, &run).unwrap();

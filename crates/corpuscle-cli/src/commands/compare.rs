@@ -6,22 +6,30 @@ use corpuscle::experiment::{Comparison, TTest, compare, halves, k_folds};
 use corpuscle::recipe::Recipe;
 use serde_json::{Value, json};
 
+use super::label_curve;
 use crate::args::{Compare, Everywhere};
 use crate::input;
 use crate::output::{self, percent};
 
+/// Draws when nothing is said.
+const RUNS: u32 = 10;
+
 pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let recipes = args.recipes.iter().map(|text| Recipe::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    if !args.labels.is_empty() {
+        return label_curve::run(args, &recipes, everywhere, run);
+    }
     let options = input::options(&args.reading)?;
     let mut source = input::open(&args.data, &options)?;
     let documents: Vec<Document> = run.watch("read", None, || (&mut source).collect::<Result<_, _>>())?;
     let skipped = input::report_skipped(&source, run);
     let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    let runs = args.runs.unwrap_or(RUNS);
     let (splits, protocol) = match args.folds {
         Some(k) => (k_folds(&labels, k as usize, run.seed())?, format!("{k} folds")),
         None => (
-            halves(&labels, args.runs as usize, args.train, run.seed())?,
-            format!("{} draws, {} of every label to learn from", args.runs, percent(args.train)),
+            halves(&labels, runs as usize, args.train, run.seed())?,
+            format!("{runs} draws, {} of every label to learn from", percent(args.train)),
         ),
     };
     let comparison = compare(&recipes, &documents, &splits, run)?;

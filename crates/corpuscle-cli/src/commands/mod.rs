@@ -5,6 +5,7 @@ mod demo;
 mod embed;
 mod evaluate;
 mod inspect;
+mod label_curve;
 mod page;
 mod predict;
 mod reproduce;

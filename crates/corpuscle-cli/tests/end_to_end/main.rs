@@ -4,6 +4,7 @@
 mod corpora;
 mod embedding;
 mod faults;
+mod few_labels;
 mod journey;
 mod multi_label;
 mod same_bits;

@@ -144,6 +144,40 @@ impl Labels {
         labels
     }
 
+    /// The same labels with a class for each of the given rows, instead of what they had.
+    #[must_use]
+    pub fn with(&self, given: &[(usize, u32)]) -> Self {
+        let given: BTreeMap<usize, u32> = given.iter().copied().collect();
+        self.mapped(|row| match given.get(&row) {
+            Some(&class) => Some(vec![class]),
+            None => self.of(row).map(<[u32]>::to_vec),
+        })
+    }
+
+    /// The same rows and classes with the labels of all but the given rows hidden.
+    #[must_use]
+    pub fn only(&self, rows: &[usize]) -> Self {
+        let kept: BTreeSet<usize> = rows.iter().copied().collect();
+        self.mapped(|row| self.of(row).filter(|_| kept.contains(&row)).map(<[u32]>::to_vec))
+    }
+
+    /// The same rows, classes and multi-label nature with other labels.
+    fn mapped(&self, of: impl Fn(usize) -> Option<Vec<u32>>) -> Self {
+        let mut labels = Labels {
+            classes: self.classes.clone(),
+            offsets: vec![0],
+            ids: Vec::new(),
+            labelled: Vec::new(),
+            multi: false,
+        };
+        for row in 0..self.len() {
+            let ids = of(row);
+            labels.push(ids.is_some(), ids.unwrap_or_default());
+        }
+        labels.multi = self.multi;
+        labels
+    }
+
     /// The same labels numbered by `classes` (a model's), with the labels unknown there kept at the end as further
     /// classes, so that a document of an unknown class counts as a mistake and is not lost.
     #[must_use]
@@ -194,6 +228,15 @@ mod tests {
         let aligned = labels.align(&list(&["c", "d", "z"]));
         assert_eq!(aligned.classes(), ["c", "d", "z", "a"]);
         assert_eq!(aligned.single().unwrap(), [3, 2, 0]);
+    }
+
+    #[test]
+    fn labels_are_given_and_hidden() {
+        let labels = Labels::from_single([Some("a"), Some("b"), None]);
+        let more = labels.with(&[(2, 0)]);
+        assert_eq!((more.of(1), more.of(2)), (Some(&[1][..]), Some(&[0][..])));
+        let fewer = more.only(&[2]);
+        assert_eq!((fewer.labelled_rows(), fewer.n_classes()), (vec![2], 2));
     }
 
     #[test]

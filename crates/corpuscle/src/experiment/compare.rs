@@ -24,7 +24,7 @@ use super::splits::Split;
 use crate::corpus::{Document, Labels};
 use crate::matrix::Matrix;
 use crate::metrics::{Evaluation, Predictions};
-use crate::recipe::{Corpus, Recipe};
+use crate::recipe::{Corpus, Model, Recipe};
 use crate::text::WordsParams;
 use crate::{Error, Result, Run};
 
@@ -129,7 +129,7 @@ impl Tokenised {
         run: &Run,
     ) -> Result<(Outcome, Evaluation)> {
         let run = run.quiet();
-        measure(recipe, self.corpus(recipe, documents, &run)?, split, &run)
+        fit_and_measure(recipe, self.corpus(recipe, documents, &run)?, split, &run)
     }
 
     /// What a recipe without a classifier makes of the rows it is fitted on, and their labels.
@@ -146,7 +146,8 @@ impl Tokenised {
         Ok((matrix, corpus.labels))
     }
 
-    fn corpus(&mut self, recipe: &Recipe, documents: &[Document], run: &Run) -> Result<&Corpus> {
+    /// The tokenised `documents`, which must be the same at every call.
+    pub(super) fn corpus(&mut self, recipe: &Recipe, documents: &[Document], run: &Run) -> Result<&Corpus> {
         let index = match self.corpora.iter().position(|(words, _)| words == recipe.words()) {
             Some(index) => index,
             None => {
@@ -159,16 +160,32 @@ impl Tokenised {
     }
 }
 
-fn measure(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<(Outcome, Evaluation)> {
+fn fit_and_measure(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<(Outcome, Evaluation)> {
     let train = corpus.select(&split.train)?;
     let test = corpus.select(&split.test)?;
     let started = Instant::now();
     let model = recipe.fit(&train, run)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let found = model.predict_matrix(&model.represent(&test.tokens, run)?, run)?;
+    let x = model.represent(&test.tokens, run)?;
+    let represent_seconds = started.elapsed().as_secs_f64();
+    let (mut outcome, evaluation) = measure(&model, &x, &test.labels, train_seconds, run)?;
+    outcome.predict_seconds += represent_seconds;
+    Ok((outcome, evaluation))
+}
+
+/// What a model says about documents already represented, against their labels.
+pub(super) fn measure(
+    model: &Model,
+    x: &Matrix,
+    labels: &Labels,
+    train_seconds: f64,
+    run: &Run,
+) -> Result<(Outcome, Evaluation)> {
+    let started = Instant::now();
+    let found = model.predict_matrix(x, run)?;
     let predict_seconds = started.elapsed().as_secs_f64();
-    let truth = test.labels.align(model.classes());
+    let truth = labels.align(model.classes());
     let predicted = match model.is_multi_label() || truth.is_multi_label() {
         true => Predictions::lists(&found.labels),
         false => Predictions::best(&found.scores)?,
@@ -188,7 +205,7 @@ fn measure(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::{Labels, demo};
+    use crate::corpus::demo;
     use crate::experiment::k_folds;
 
     #[test]

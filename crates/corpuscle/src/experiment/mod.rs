@@ -1,11 +1,13 @@
 //! Recipes against each other on the same splits, and whether the difference is more than chance.
 
 mod compare;
+mod label_curve;
 mod protocol;
 mod significance;
 mod splits;
 
 pub use compare::{Comparison, Outcome, Outcomes, compare};
+pub use label_curve::{CurvePoint, LabelCurve, draw_labels, label_curves};
 pub use protocol::{
     Along, Chosen, Claim, ClaimTest, Draw, Figure, Parts, Point, Protocol, Reproduction, Sprinkling, System,
 };

@@ -1,7 +1,7 @@
 //! Matrix to matrix: choosing terms, rescaling rows, representations with fewer columns.
 
-mod discriminant;
 mod dcot;
+mod discriminant;
 mod information_gain;
 mod lsi;
 mod members;
@@ -9,9 +9,9 @@ mod normalize;
 mod sprinkle;
 mod varnorm;
 
+pub use dcot::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
 pub use discriminant::{DiscriminantModel, DiscriminantParams, Shrinkage};
 pub(crate) use discriminant::{Prepared, SHRINKAGE_GRID};
-pub use dcot::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};

@@ -104,7 +104,11 @@ impl Node {
                     // Behind a supervised stage everything is fitted anew on every fold, so nothing is kept.
                     let nothing = &mut None;
                     let kept = if at == 0 { &mut *kept } else { nothing };
-                    let (stage, matrix) = part.fit(flow, labels, later, kept, run)?;
+                    let (stage, matrix) = {
+                        let names =
+                            || fitted.iter().fold(later.names(), |names, part: &Fitted| part.feature_names(names));
+                        part.fit(flow, labels, &later.with_names(&names), kept, run)?
+                    };
                     fitted.push(stage);
                     flow = Flow::Matrix(matrix);
                 }
@@ -190,6 +194,44 @@ impl Fitted {
                 Ok(matrix)
             }
             (Fitted::Vectorize { name, .. } | Fitted::Project { name, .. }, _) => Err(misfed(name)),
+        }
+    }
+
+    /// The terms that each document brings to mind by the first stage that reconstructs any: (term, weight), largest
+    /// first. `None` when no stage does. `names` is what the sparse columns that come in stand for.
+    pub(super) fn reconstruct(
+        &self,
+        flow: Flow<'_>,
+        names: Vec<String>,
+        run: &Run,
+    ) -> Result<Option<Vec<Vec<(String, f32)>>>> {
+        match (self, flow) {
+            (Fitted::Project { stage, .. }, Flow::Matrix(matrix)) => {
+                let name = |(column, weight): (u32, f32)| Some((names.get(column as usize)?.clone(), weight));
+                let named = |list: Vec<(u32, f32)>| list.into_iter().filter_map(name).collect();
+                Ok(stage.reconstruct(&matrix, run)?.map(|lists| lists.into_iter().map(named).collect()))
+            }
+            (Fitted::Pipe(parts), mut flow) => {
+                let mut names = names;
+                for part in parts {
+                    if let Some(found) = part.reconstruct(flow.clone(), names.clone(), run)? {
+                        return Ok(Some(found));
+                    }
+                    names = part.feature_names(names);
+                    flow = Flow::Matrix(part.transform(flow, run)?);
+                }
+                Ok(None)
+            }
+            (Fitted::Sum(parts), flow) => {
+                for part in parts {
+                    if let Some(found) = part.reconstruct(flow.clone(), names.clone(), run)? {
+                        return Ok(Some(found));
+                    }
+                }
+                Ok(None)
+            }
+            (Fitted::Weighted(part, _), flow) => part.reconstruct(flow, names, run),
+            _ => Ok(None),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct HeldOut<'a> {
     /// The recipe between words and scores, unfitted and fitted.
     pub(super) body: (&'a Node, &'a Fitted),
     /// Where its supervised part starts; `None` when it has none.
-    pub(super) kept: Option<Vec<Matrix>>,
+    pub(super) kept: Option<&'a [Matrix]>,
     /// What comes out of the whole body.
     pub(super) x: &'a Matrix,
     pub(super) labels: &'a Labels,
@@ -37,7 +37,7 @@ pub(super) struct Fold {
 impl HeldOut<'_> {
     /// The fold that learns from the labelled rows `rest` and is tested on the rows `held`.
     pub(super) fn fold(&self, rest: &[usize], held: &[usize], run: &Run) -> Result<Fold> {
-        let Some(kept) = &self.kept else {
+        let Some(kept) = self.kept else {
             return Ok(self.selected(rest, (self.x.select_rows(rest), self.x.select_rows(held))));
         };
         // Documents without labels shape a space too.

@@ -1,5 +1,7 @@
 //! What a stage may ask of the rooms after its own: how well the classifier that follows does on held-out documents.
 
+use std::fmt;
+
 use super::stage::Classifier;
 use crate::classify::out_of_fold;
 use crate::corpus::{Labels, folds, without};
@@ -11,28 +13,50 @@ use crate::{Error, Result, Run};
 pub type Judge<'a> = dyn FnMut(usize, &Matrix, &Matrix) -> Result<()> + 'a;
 
 /// The classifier at the end of the recipe, as the stages before it see it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Later<'a> {
     classifier: Option<&'a dyn Classifier>,
     weights: Option<&'a [f32]>,
+    names: Option<Names<'a>>,
+}
+
+/// Gives the names of columns; asked only by the few stages that need them, because they are many.
+type Names<'a> = &'a (dyn Fn() -> Vec<String> + Sync);
+
+impl fmt::Debug for Later<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Later").field("classifier", &self.classifier).finish_non_exhaustive()
+    }
 }
 
 /// [`Later`] for some of the documents, with weights of its own.
 pub(super) struct Selected<'a> {
     classifier: Option<&'a dyn Classifier>,
     weights: Option<Vec<f32>>,
+    names: Option<Names<'a>>,
 }
 
 impl Selected<'_> {
     pub(super) fn get(&self) -> Later<'_> {
-        Later { classifier: self.classifier, weights: self.weights.as_deref() }
+        Later { classifier: self.classifier, weights: self.weights.as_deref(), names: self.names }
     }
 }
 
 impl<'a> Later<'a> {
     /// The classifier that follows, if any, and the weights of the documents.
     pub fn new(classifier: Option<&'a dyn Classifier>, weights: Option<&'a [f32]>) -> Self {
-        Later { classifier, weights }
+        Later { classifier, weights, names: None }
+    }
+
+    /// The same for a stage whose sparse columns stand for what `names` gives.
+    #[must_use]
+    pub fn with_names(self, names: &'a (dyn Fn() -> Vec<String> + Sync)) -> Self {
+        Later { names: Some(names), ..self }
+    }
+
+    /// What the sparse columns of the stage's input stand for; empty when nobody knows.
+    pub fn names(&self) -> Vec<String> {
+        self.names.map(|names| names()).unwrap_or_default()
     }
 
     /// Which classes the classifier that follows takes for which, in a cross-validation on `x`: rows are true classes,
@@ -100,7 +124,7 @@ impl<'a> Later<'a> {
     /// The same for some of the documents.
     pub(super) fn at(later: &Later<'a>, rows: &[usize]) -> Selected<'a> {
         let weights = later.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
-        Selected { classifier: later.classifier, weights }
+        Selected { classifier: later.classifier, weights, names: later.names }
     }
 
     /// Whether a classifier follows that can be asked.
@@ -145,6 +169,22 @@ impl<'a> Later<'a> {
             project(&x.select_rows(&rest), &known, &x.select_rows(&held), &mut judge)?;
         }
         Ok(Some(right))
+    }
+
+    /// How many of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
+    /// documents `rows` of all, represented without knowledge of labels.
+    pub fn right_as_is(
+        &self,
+        stage: &'static str,
+        x: &Matrix,
+        labels: &Labels,
+        rows: &[usize],
+        folds: usize,
+        run: &Run,
+    ) -> Result<usize> {
+        let weights: Option<Vec<f32>> = self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        let later = Later { weights: weights.as_deref(), ..*self };
+        later.right_on_folds(stage, x, &labels.select(rows), folds, run, |x, _, held, _| Ok((x.clone(), held.clone())))
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {

@@ -24,7 +24,7 @@ mod training;
 
 pub use data::{Corpus, for_each_batch};
 pub use later::{Judge, Later};
-pub use model::{BeforeAndAfter, Contribution, Model, Predictions};
+pub use model::{BeforeAndAfter, Contribution, Model, Predictions, Represented};
 pub use plan::Recipe;
 pub use stages::StageKind;
 pub use terms::{NearWord, Neighbourhood, TermPair};

@@ -18,6 +18,7 @@
 //! ```
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::data::Corpus;
 use super::decide::Decision;
@@ -39,12 +40,21 @@ use crate::{Error, Result, Run};
 #[derive(Debug)]
 pub struct Model {
     recipe: Recipe,
-    body: Fitted,
+    body: Arc<Fitted>,
     classifier: Option<Box<dyn FittedClassifier>>,
     decision: Decision,
     metadata: Metadata,
     /// What an update starts from; kept only when asked for.
     training: Option<Training>,
+}
+
+/// A recipe fitted up to its classifier, with the documents it was fitted on: what several classifiers can share.
+#[derive(Debug, Clone)]
+pub struct Represented {
+    body: Arc<Fitted>,
+    matrix: Arc<Matrix>,
+    /// Where the supervised part of the body starts, for fits on folds; `None` when it has none.
+    kept: Option<Arc<Vec<Matrix>>>,
 }
 
 /// What a model says about documents.
@@ -73,15 +83,8 @@ pub struct Contribution {
 impl Recipe {
     /// Fits every stage on a corpus tokenised with this recipe's [`Recipe::words`].
     pub fn fit(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
-        let about = Provenance {
-            documents: corpus.len(),
-            labelled: corpus.labels.labelled_rows().len(),
-            tokens: corpus.tokens.n_tokens() as u64,
-            seed: run.seed(),
-            multi_label: corpus.labels.is_multi_label(),
-            sources: corpus.sources.clone(),
-        };
-        self.fit_flow(Flow::Words(&corpus.tokens), &corpus.labels, corpus.weights.as_deref(), about, run)
+        self.check_labels(&corpus.labels)?;
+        self.fit_classifier(&self.represent(corpus, run)?, corpus, run)
     }
 
     /// Like [`Recipe::fit`], but the model also keeps the documents' term counts and labels (no text), from which
@@ -94,25 +97,61 @@ impl Recipe {
         Ok(model)
     }
 
-    fn fit_flow(
+    /// Fits every stage but the classifier. Where [`Recipe::representation_needs_labels`] is false, the labels of
+    /// `corpus` have no part in it.
+    pub fn represent(&self, corpus: &Corpus, run: &Run) -> Result<Represented> {
+        self.represent_flow(Flow::Words(&corpus.tokens), &corpus.labels, corpus.weights.as_deref(), run)
+    }
+
+    fn represent_flow(
         &self,
         flow: Flow<'_>,
+        labels: &Labels,
+        weights: Option<&[f32]>,
+        run: &Run,
+    ) -> Result<Represented> {
+        let later = Later::new(self.classifier(), weights);
+        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
+        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
+        let (body, matrix) = self.body().fit(flow, labels, &later, &mut kept, run)?;
+        Ok(Represented { body: Arc::new(body), matrix: Arc::new(matrix), kept: kept.map(Arc::new) })
+    }
+
+    /// Fits the classifier on documents already represented by [`Recipe::represent`]; `corpus` holds the same
+    /// documents, with the labels to learn from.
+    pub fn fit_classifier(&self, represented: &Represented, corpus: &Corpus, run: &Run) -> Result<Model> {
+        self.check_labels(&corpus.labels)?;
+        let about = Provenance {
+            documents: corpus.len(),
+            labelled: corpus.labels.labelled_rows().len(),
+            tokens: corpus.tokens.n_tokens() as u64,
+            seed: run.seed(),
+            multi_label: corpus.labels.is_multi_label(),
+            sources: corpus.sources.clone(),
+        };
+        self.classify(represented, &corpus.labels, corpus.weights.as_deref(), about, run)
+    }
+
+    fn classify(
+        &self,
+        represented: &Represented,
         labels: &Labels,
         weights: Option<&[f32]>,
         about: Provenance,
         run: &Run,
     ) -> Result<Model> {
-        self.check_labels(labels)?;
-        let later = Later::new(self.classifier(), weights);
-        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
-        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
-        let (body, matrix) = self.body().fit(flow, labels, &later, &mut kept, run)?;
+        let Represented { body, matrix, kept } = represented;
+        if matrix.rows() != labels.len() {
+            return Err(Error::Shape { what: "documents represented", expected: labels.len(), found: matrix.rows() });
+        }
         let mut fitted_classifier = None;
         let mut decision = Decision::default();
         if let Some(classifier) = self.classifier() {
             let fitted = run
-                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(&matrix, labels, weights, run))?;
-            let documents = HeldOut { body: (self.body(), &body), kept, x: &matrix, labels, weights, later };
+                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(matrix, labels, weights, run))?;
+            let kept = kept.as_ref().map(|kept| kept.as_slice());
+            let later = Later::new(Some(classifier), weights);
+            let documents = HeldOut { body: (self.body(), body), kept, x: matrix, labels, weights, later };
             decision = Decision::fit(classifier, fitted.as_ref(), &documents, run)?;
             fitted_classifier = Some(fitted);
         }
@@ -124,6 +163,7 @@ impl Recipe {
             about,
             sha256: String::new(),
         };
+        let body = Arc::clone(body);
         Ok(Model { recipe: self.clone(), body, classifier: fitted_classifier, decision, metadata, training: None })
     }
 
@@ -209,8 +249,10 @@ impl Model {
             sources: before.sources.iter().chain(&corpus.sources).cloned().collect(),
         };
         let kept = Kept::new(&self.body, &training.counts)?;
-        let mut model =
-            self.recipe.fit_flow(Flow::Kept(&kept), &training.labels, training.weights.as_deref(), about, &run)?;
+        let (labels, weights) = (&training.labels, training.weights.as_deref());
+        self.recipe.check_labels(labels)?;
+        let represented = self.recipe.represent_flow(Flow::Kept(&kept), labels, weights, &run)?;
+        let mut model = self.recipe.classify(&represented, labels, weights, about, &run)?;
         model.training = Some(training);
         Ok(model)
     }
@@ -256,6 +298,13 @@ impl Model {
         let Some((before, after)) = self.body.around("varnorm", Flow::Words(&tokens), run)? else { return Ok(None) };
         let of = |x: &Matrix| intra_topic_variability(x, labels, run);
         Ok(Some((of(&before)?, of(&after)?)))
+    }
+
+    /// The terms that each text brings to mind, with weights, largest first: what a stage such as `dcot` reconstructs
+    /// beyond what it expects of any text. The empty text gets just that. `None` when no stage reconstructs terms.
+    pub fn reconstruct<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Option<Vec<Vec<(String, f32)>>>> {
+        let tokens = self.recipe.words().tokenize(texts, run)?;
+        self.body.reconstruct(Flow::Words(&tokens), Vec::new(), run)
     }
 
     /// Classifies texts.
@@ -337,7 +386,7 @@ impl Model {
             classifier = Some(fitted);
         }
         let training = Training::load(&store.scope("training"), &body, &metadata.classes).map_err(as_model_error)?;
-        Ok(Model { recipe, body, classifier, decision, metadata, training })
+        Ok(Model { recipe, body: Arc::new(body), classifier, decision, metadata, training })
     }
 
     /// Writes the model's file: whole or not at all.

@@ -73,7 +73,12 @@ impl Recipe {
 
     /// The first stage that cannot be fitted without labels.
     pub fn needs_labels(&self) -> Option<&'static str> {
-        self.body.needs_labels().or_else(|| self.classifier().map(|stage| stage.name()))
+        self.representation_needs_labels().or_else(|| self.classifier().map(|stage| stage.name()))
+    }
+
+    /// The first stage before the classifier that cannot be fitted without labels.
+    pub fn representation_needs_labels(&self) -> Option<&'static str> {
+        self.body.needs_labels()
     }
 }
 
@@ -272,6 +277,11 @@ mod tests {
             ("tfidf + counts*0.5 | svm", "(tfidf + counts * 0.5) | svm"),
             ("(tfidf | normalize) + binary | logistic", "((tfidf | normalize) + binary) | logistic"),
             ("tfidf", "tfidf"),
+            ("tfidf|dcot(500)|svm(self_training=true)", "tfidf | dcot(500) | svm(self_training=true)"),
+            (
+                "tfidf|dcot(terms=\"tasty, food\",noise=auto)|svm",
+                "tfidf | dcot(noise=auto, terms=\"tasty,food\") | svm",
+            ),
         ] {
             let recipe = Recipe::parse(given).unwrap();
             assert_eq!(recipe.to_string(), printed);
@@ -307,5 +317,8 @@ mod tests {
         assert_eq!(Recipe::parse("tfidf | ig(10) | svm").unwrap().needs_labels(), Some("ig"));
         assert_eq!(Recipe::parse("tfidf | svm").unwrap().needs_labels(), Some("svm"));
         assert_eq!(Recipe::parse("tfidf").unwrap().needs_labels(), None);
+        let representation = |text: &str| Recipe::parse(text).unwrap().representation_needs_labels();
+        assert_eq!(representation("tfidf | dcot | svm"), None);
+        assert_eq!(representation("tfidf | dcot(layers=auto) | svm"), Some("dcot"));
     }
 }

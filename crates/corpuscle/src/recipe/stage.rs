@@ -94,6 +94,11 @@ pub trait FittedProjector: Debug + Send + Sync {
     fn found(&self) -> Option<Box<dyn Projector>> {
         None
     }
+    /// For each document the columns of its input that it brings to mind, with weights, largest first; an empty document
+    /// gets what is expected anywhere. `None` for a stage that reconstructs nothing.
+    fn reconstruct(&self, _x: &Matrix, _run: &Run) -> Result<Option<Vec<Vec<(u32, f32)>>>> {
+        Ok(None)
+    }
 }
 
 /// Matrix to scores, not yet fitted.

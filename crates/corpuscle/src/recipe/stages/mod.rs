@@ -79,6 +79,7 @@ pub fn all() -> impl Iterator<Item = &'static StageInfo> {
         project::SPRINKLE,
         project::VARNORM,
         project::DISCRIMINANT,
+        project::DCOT,
         project::NORMALIZE,
         classify::KNN,
         classify::SVM,

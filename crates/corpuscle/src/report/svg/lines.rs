@@ -38,12 +38,25 @@ const PLOT: (f64, f64) = (600.0, 300.0);
 impl LineChart {
     /// Draws it.
     pub fn render(&self) -> Chart {
+        self.render_with_spread(&[])
+    }
+
+    /// Draws it with an error bar at every point: `spread[i][j]` is how far that of point j of series i reaches up and
+    /// down. What is missing or no positive number has none.
+    pub fn render_with_spread(&self, spread: &[Vec<f64>]) -> Chart {
+        let reach = |series: usize, point: usize| {
+            let reach = spread.get(series).and_then(|list| list.get(point)).copied().unwrap_or(0.0);
+            if reach.is_finite() { reach.max(0.0) } else { 0.0 }
+        };
         let usable =
             |&(x, y): &(f64, f64)| (x.is_finite() && y.is_finite() && (x > 0.0 || !self.log_x)).then_some((x, y));
         let points = || self.series.iter().flat_map(|series| series.points.iter().filter_map(usable));
         let along = |x: f64| if self.log_x { x.ln() } else { x };
         let (low_x, high_x) = range(points().map(|point| along(point.0)), 0.0);
-        let (low_y, high_y) = range(points().map(|point| point.1), 0.06);
+        let ends = self.series.iter().enumerate().flat_map(|(series, line)| {
+            line.points.iter().enumerate().filter_map(move |(point, at)| Some((usable(at)?.1, reach(series, point))))
+        });
+        let (low_y, high_y) = range(ends.flat_map(|(y, reach)| [y - reach, y + reach]), 0.06);
         // Halves first: the difference of two huge values may be too large for a number.
         let share = |value: f64, low: f64, high: f64| (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
         let x = |value: f64| LEFT + PLOT.0 * share(along(value), low_x, high_x);
@@ -62,6 +75,12 @@ impl LineChart {
         }
         pen.rect("frame", (LEFT, TOP), PLOT, 1.0, "");
         for (number, series) in self.series.iter().enumerate() {
+            for (point, at) in series.points.iter().enumerate() {
+                let reach = reach(number, point);
+                if let Some(at) = usable(at).filter(|_| reach > 0.0) {
+                    pen.polyline(number, &[(x(at.0), y(at.1 - reach)), (x(at.0), y(at.1 + reach))]);
+                }
+            }
             let usable: Vec<(f64, f64)> = series.points.iter().filter_map(usable).collect();
             let placed: Vec<(f64, f64)> = usable.iter().map(|point| (x(point.0), y(point.1))).collect();
             pen.polyline(number, &placed);

@@ -2,8 +2,8 @@
 
 use super::super::{StageInfo, StageKind, word_of};
 use super::{
-    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, TOLERANCE, build, read_cost,
-    show_cost, solver_notes,
+    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, SELF_TRAINING, TOLERANCE, build,
+    read_cost, show_cost, solver_notes,
 };
 use crate::classify::{Cost, LinearModel, LogisticModel, LogisticMulticlass, LogisticParams};
 use crate::corpus::Labels;
@@ -31,6 +31,7 @@ pub(in crate::recipe::stages) const LOGISTIC: StageInfo = StageInfo {
         TOLERANCE,
         MAX_ITER,
         CALIBRATE,
+        SELF_TRAINING,
     ],
     build: build::<LogisticParams>,
 };
@@ -62,6 +63,14 @@ impl Method for LogisticParams {
 
     fn check(&self) -> Result<()> {
         LogisticParams::check(self)
+    }
+
+    fn with_cost(&self, c: Option<f64>) -> Self {
+        LogisticParams { c: c.map_or(self.c, Cost::Value), ..*self }
+    }
+
+    fn can_self_train() -> bool {
+        true
     }
 
     fn rough(&self, c: Option<f64>) -> Self {

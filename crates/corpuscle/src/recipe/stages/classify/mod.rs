@@ -5,6 +5,7 @@
 
 mod knn;
 mod logistic;
+mod self_trained;
 mod svm;
 
 pub(super) use knn::KNN;
@@ -30,6 +31,11 @@ const TOLERANCE: Parameter = Parameter { name: "tolerance", about: "how close to
 const MAX_ITER: Parameter = Parameter { name: "max_iter", about: "most passes over the data" };
 const CALIBRATE: Parameter =
     Parameter { name: "calibrate", about: "held-out folds for probabilities and thresholds (3), 0 for none" };
+
+const SELF_TRAINING: Parameter = Parameter {
+    name: "self_training",
+    about: "true: learns from its surest decisions about unlabelled documents too (false)",
+};
 
 /// Folds for calibration when nothing is said.
 const DEFAULT_FOLDS: usize = 3;
@@ -69,6 +75,14 @@ trait Method: Debug + Clone + Default + Send + Sync + 'static {
     fn check(&self) -> Result<()>;
     /// The same method with the cost that was found, looser where that saves time.
     fn rough(&self, c: Option<f64>) -> Self;
+    /// The same method with the cost that was found.
+    fn with_cost(&self, _c: Option<f64>) -> Self {
+        self.clone()
+    }
+    /// Whether the method can learn from its own decisions.
+    fn can_self_train() -> bool {
+        false
+    }
     /// Fits on the labelled rows.
     fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run)
     -> Result<Box<dyn FittedClassifier>>;
@@ -85,13 +99,17 @@ trait Method: Debug + Clone + Default + Send + Sync + 'static {
 struct Calibrated<M> {
     method: M,
     folds: usize,
+    self_training: bool,
 }
 
 /// Reads a stage of that method.
 fn build<M: Method>(arguments: &mut Arguments<'_>) -> Result<AnyStage> {
-    let mut stage = Calibrated { method: M::default(), folds: DEFAULT_FOLDS };
+    let mut stage = Calibrated { method: M::default(), folds: DEFAULT_FOLDS, self_training: false };
     stage.method.read(arguments)?;
     arguments.parse(CALIBRATE.name, &mut stage.folds)?;
+    if M::can_self_train() {
+        arguments.parse(SELF_TRAINING.name, &mut stage.self_training)?;
+    }
     Ok(AnyStage::Classify(Arc::new(stage)))
 }
 
@@ -101,7 +119,8 @@ impl<M: Method> Stage for Calibrated<M> {
     }
 
     fn arguments(&self) -> Vec<(&'static str, String)> {
-        self.method.shown().plain(CALIBRATE.name, &self.folds, &DEFAULT_FOLDS).into_arguments()
+        let shown = self.method.shown().plain(CALIBRATE.name, &self.folds, &DEFAULT_FOLDS);
+        shown.plain(SELF_TRAINING.name, &self.self_training, &false).into_arguments()
     }
 
     fn check(&self) -> Result<()> {
@@ -123,19 +142,26 @@ impl<M: Method> Classifier for Calibrated<M> {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Box<dyn FittedClassifier>> {
-        self.method.fit(x, labels, weights, run)
+        match self.self_training {
+            true => self_trained::fit(&self.method, x, labels, weights, run),
+            false => self.method.fit(x, labels, weights, run),
+        }
     }
 
     fn rough(&self, fitted: &dyn FittedClassifier) -> Box<dyn Classifier> {
-        Box::new(Calibrated { method: self.method.rough(fitted.c()), folds: self.folds })
+        // Folds hold labelled documents alone, so there is nothing to train itself on.
+        Box::new(Calibrated { method: self.method.rough(fitted.c()), folds: self.folds, self_training: false })
     }
 
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>> {
-        M::load(store, run)
+        match self.self_training {
+            true => self_trained::load(M::load(store, run)?, store),
+            false => M::load(store, run),
+        }
     }
 
     fn steps(&self, labels: &Labels) -> Option<u64> {
-        self.method.steps(labels)
+        if self.self_training { None } else { self.method.steps(labels) }
     }
 
     fn calibration_folds(&self) -> usize {

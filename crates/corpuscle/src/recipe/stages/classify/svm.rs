@@ -2,8 +2,8 @@
 
 use super::super::{StageInfo, StageKind, word_of};
 use super::{
-    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, TOLERANCE, build, read_cost,
-    show_cost, solver_notes,
+    CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, COST, MAX_ITER, Method, ROUGH_TOLERANCE, SELF_TRAINING, TOLERANCE, build,
+    read_cost, show_cost, solver_notes,
 };
 use crate::classify::{Cost, LinearModel, Loss, Multiclass, SvmModel, SvmParams};
 use crate::corpus::Labels;
@@ -30,6 +30,7 @@ pub(in crate::recipe::stages) const SVM: StageInfo = StageInfo {
         TOLERANCE,
         MAX_ITER,
         CALIBRATE,
+        SELF_TRAINING,
     ],
     build: build::<SvmParams>,
 };
@@ -63,6 +64,14 @@ impl Method for SvmParams {
 
     fn check(&self) -> Result<()> {
         SvmParams::check(self)
+    }
+
+    fn with_cost(&self, c: Option<f64>) -> Self {
+        SvmParams { c: c.map_or(self.c, Cost::Value), ..*self }
+    }
+
+    fn can_self_train() -> bool {
+        true
     }
 
     fn rough(&self, c: Option<f64>) -> Self {

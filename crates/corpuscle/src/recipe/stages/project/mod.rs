@@ -1,5 +1,6 @@
 //! Adapters of the `project` room, a file for each.
 
+mod dcot;
 mod discriminant;
 mod ig;
 mod lsi;
@@ -7,6 +8,7 @@ mod normalize;
 mod sprinkle;
 mod varnorm;
 
+pub(super) use dcot::DCOT;
 pub(super) use discriminant::DISCRIMINANT;
 pub(super) use ig::IG;
 pub(super) use lsi::LSI;

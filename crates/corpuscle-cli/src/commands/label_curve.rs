@@ -1,0 +1,186 @@
+//! `corpuscle compare --labels`: what recipes do with few labels.
+
+use corpuscle::corpus::{Document, Filter, Labels, ReadOptions};
+use corpuscle::experiment::{LabelCurve, Split, halves, label_curves};
+use corpuscle::recipe::Recipe;
+use corpuscle::report::html::{Report, Section};
+use corpuscle::report::svg::{LineChart, Series};
+use corpuscle::{Error, Run};
+use serde_json::{Value, json};
+
+use crate::args::{Compare, Everywhere};
+use crate::input;
+use crate::output::{self, WrongCall, percent};
+
+/// Draws when nothing is said: as many as the paper's.
+const DRAWS: u32 = 5;
+
+/// The documents of both parts, the training part first.
+struct Parts {
+    documents: Vec<Document>,
+    split: Split,
+    skipped: u64,
+    /// How the parts were told apart.
+    told: String,
+}
+
+pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let counts = args.labels.iter().map(|text| count(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(path) = &args.report {
+        input::check_writable(path)?;
+    }
+    let draws = args.runs.unwrap_or(DRAWS) as usize;
+    let options = input::options(&args.reading)?;
+    let parts = run.watch("read", None, || read(args, &options, run))?;
+    let curves = label_curves(recipes, &parts.documents, &parts.split, &counts, draws, run)?;
+    let heading = format!(
+        "{} documents to learn from and {} to test on ({}), {draws} draws of labels, seed {}",
+        output::count(parts.split.train.len()),
+        output::count(parts.split.test.len()),
+        parts.told,
+        run.seed()
+    );
+    if let Some(path) = &args.report {
+        corpuscle::recipe::model_file::write_whole(path, page(&curves, &heading).as_bytes())?;
+    }
+    if everywhere.json {
+        return output::print_json(&json!({
+            "train": parts.split.train.len(),
+            "test": parts.split.test.len(),
+            "protocol": parts.told,
+            "skipped": parts.skipped,
+            "draws": draws,
+            "seed": run.seed(),
+            "recipes": curves.iter().map(row).collect::<Vec<Value>>(),
+            "seconds": output::seconds(run),
+        }));
+    }
+    output::print_text(&format!("{heading}\n\n{}", table(&curves)))
+}
+
+fn count(text: &str) -> anyhow::Result<Option<usize>> {
+    match (text.trim(), text.trim().parse()) {
+        ("all", _) => Ok(None),
+        (_, Ok(number)) if number > 0 => Ok(Some(number)),
+        _ => Err(WrongCall(format!("--labels: `{text}` is not a number of labels above 0, nor `all`")).into()),
+    }
+}
+
+/// Training and test part: DATA and --test, or DATA by its field `split`, or DATA cut in two.
+fn read(args: &Compare, options: &ReadOptions, run: &Run) -> anyhow::Result<Parts> {
+    let mut skipped = 0;
+    let mut part = |data: &[String], split: Option<&str>| -> anyhow::Result<Vec<Document>> {
+        let mut options = options.clone();
+        options.filters.extend(split.map(|value| Filter { field: "split".into(), value: value.into(), equal: true }));
+        let mut source = input::open(data, &options)?;
+        let documents = (&mut source).collect::<Result<_, _>>()?;
+        skipped += input::report_skipped(&source, run);
+        Ok(documents)
+    };
+    let (train, test, told) = if !args.test.is_empty() {
+        (part(&args.data, None)?, part(&args.test, None)?, "given with --test".to_string())
+    } else if args.data.iter().any(|data| data == "-") {
+        return whole(part(&args.data, None)?, skipped, args, run);
+    } else {
+        match part(&args.data, Some("test")) {
+            Ok(test) => (part(&args.data, Some("train"))?, test, "by the field `split`".to_string()),
+            // No such field, or no row that says `test`.
+            Err(error) if matches!(error.downcast_ref(), Some(Error::BadData { .. })) => {
+                return whole(part(&args.data, None)?, skipped, args, run);
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    let learnt = train.len();
+    let documents: Vec<Document> = train.into_iter().chain(test).collect();
+    let test = (learnt..documents.len()).filter(|&row| documents[row].labels.is_some()).collect();
+    Ok(Parts { split: Split { train: (0..learnt).collect(), test }, documents, skipped, told })
+}
+
+/// One seeded cut for all draws, so that representations are fitted once.
+fn whole(documents: Vec<Document>, skipped: u64, args: &Compare, run: &Run) -> anyhow::Result<Parts> {
+    let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    let split = halves(&labels, 1, args.train, run.seed())?.remove(0);
+    Ok(Parts { documents, split, skipped, told: format!("{} of every label, drawn once", percent(args.train)) })
+}
+
+fn row(curve: &LabelCurve) -> Value {
+    let points = curve.points.iter().map(|point| {
+        let (accuracy, deviation) = point.accuracy();
+        json!({
+            "labels": point.labels,
+            "accuracy": accuracy,
+            "accuracy_deviation": deviation,
+            "micro_f1": point.spread(|outcome| outcome.micro_f1).0,
+            "macro_f1": point.spread(|outcome| outcome.macro_f1).0,
+            "train_seconds": point.spread(|outcome| outcome.train_seconds).0,
+            "draws": point.draws,
+        })
+    });
+    json!({
+        "recipe": curve.recipe,
+        "represent_seconds": curve.represent_seconds,
+        "points": points.collect::<Vec<Value>>(),
+    })
+}
+
+fn table(curves: &[LabelCurve]) -> String {
+    let counts = curves.first().map(|curve| curve.points.iter().map(|point| output::count(point.labels)));
+    let heading: Vec<String> =
+        ["recipe".to_string()].into_iter().chain(counts.into_iter().flatten()).chain(["fitted in".into()]).collect();
+    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let rows = curves.iter().map(|curve| {
+        let mut row = vec![curve.recipe.clone()];
+        row.extend(curve.points.iter().map(|point| {
+            let (accuracy, deviation) = point.accuracy();
+            match point.draws.len() {
+                1 => percent(accuracy),
+                _ => format!("{} ± {:.2}", percent(accuracy), 100.0 * deviation),
+            }
+        }));
+        row.push(format!("{:.2} s", curve.represent_seconds));
+        row
+    });
+    output::table(&heading, 1, rows) + "accuracy by the number of labels, mean ± standard deviation over the draws\n"
+}
+
+fn page(curves: &[LabelCurve], heading: &str) -> String {
+    let percents = |curve: &LabelCurve, figure: fn((f64, f64)) -> f64| -> Vec<f64> {
+        curve.points.iter().map(|point| 100.0 * figure(point.accuracy())).collect()
+    };
+    let series = curves.iter().map(|curve| {
+        let counts = curve.points.iter().map(|point| point.labels as f64);
+        Series { name: curve.recipe.clone(), points: counts.zip(percents(curve, |pair| pair.0)).collect() }
+    });
+    let spread: Vec<Vec<f64>> = curves.iter().map(|curve| percents(curve, |pair| pair.1)).collect();
+    let chart = LineChart {
+        title: "Accuracy by the number of labels".into(),
+        x_label: "labelled documents to learn from".into(),
+        y_label: "accuracy (%)".into(),
+        series: series.collect(),
+        log_x: true,
+    };
+    let rows = curves.iter().map(|curve| {
+        let points = curve.points.iter().map(|point| {
+            let (accuracy, deviation) = point.accuracy();
+            format!("{}: {} ± {:.2}", output::count(point.labels), percent(accuracy), 100.0 * deviation)
+        });
+        (curve.recipe.clone(), points.collect::<Vec<_>>().join(" · "))
+    });
+    Report {
+        title: "What few labels are worth".into(),
+        question: "How accurate is each recipe when only some of the training documents have a label?".into(),
+        sections: vec![
+            Section::Chart {
+                heading: "Curves".into(),
+                chart: chart.render_with_spread(&spread),
+                caption: "Means over the draws; bars are standard deviations. Representations learn from all training \
+                          documents, classifiers from the labelled ones."
+                    .into(),
+            },
+            Section::Facts { heading: "Figures".into(), rows: rows.collect() },
+            Section::Text { heading: "Protocol".into(), paragraphs: vec![format!("{heading}.")] },
+        ],
+    }
+    .render()
+}

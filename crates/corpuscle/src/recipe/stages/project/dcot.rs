@@ -1,0 +1,223 @@
+//! The `dcot` stage.
+
+use std::sync::Arc;
+
+use super::super::{AnyStage, StageInfo, StageKind, word_of};
+use super::same_columns;
+use crate::corpus::Labels;
+use crate::matrix::{Dense, Matrix};
+use crate::project::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
+use crate::recipe::arguments::{Parameter, Shown};
+use crate::recipe::later::Later;
+use crate::recipe::stage::{FittedProjector, Projector, Stage};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run};
+
+/// What `noise=auto` chooses from; the first of equals wins, so the usual value comes first.
+const NOISES: [f64; 4] = [0.95, 0.9, 0.98, 0.7];
+/// What `layers=auto` chooses from.
+const LAYERS: [usize; 3] = [2, 1, 3];
+/// Folds of those choices.
+const FOLDS: usize = 3;
+/// A list of terms that starts so is the name of a file that holds them, one a line.
+const FILE: char = '@';
+
+const SELECTIONS: &[(&str, Select)] = &[("frequent", Select::Frequent), ("information_gain", Select::InformationGain)];
+const SOLVERS: &[(&str, Solver)] = &[
+    ("auto", Solver::Auto),
+    ("woodbury", Solver::Woodbury),
+    ("cholesky", Solver::Cholesky),
+    ("gradients", Solver::Gradients),
+];
+
+pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
+    name: "dcot",
+    kind: StageKind::Project,
+    about: "puts beside each document its frequent terms, reconstructed from all its words; needs no labels",
+    parameters: &[
+        Parameter { name: "prototypes", about: "terms to reconstruct (1000)" },
+        Parameter {
+            name: "noise",
+            about: "share of words removed while learning (0.95), or auto: by cross-validation",
+        },
+        Parameter {
+            name: "layers",
+            about: "how often it is applied to its own output (2), or auto: by cross-validation",
+        },
+        Parameter { name: "select", about: "frequent (default) or information_gain" },
+        Parameter { name: "terms", about: "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line" },
+        Parameter { name: "weight", about: "squared length of each layer's output beside that of the document (1)" },
+        Parameter { name: "ridge", about: "added to the diagonal of the equations, as a share of its mean (0.00001)" },
+        Parameter { name: "solver", about: "auto (default), woodbury, cholesky or gradients" },
+    ],
+    build: |arguments| {
+        let mut params = DcotParams::default();
+        arguments.parse("prototypes", &mut params.prototypes)?;
+        arguments.read("noise", &mut params.noise, |text| match text {
+            "auto" => Some(Noise::Auto),
+            _ => text.parse().ok().map(Noise::Value),
+        })?;
+        arguments.read("layers", &mut params.layers, |text| match text {
+            "auto" => Some(Layers::Auto),
+            _ => text.parse().ok().map(Layers::Value),
+        })?;
+        arguments.read("select", &mut params.select, |text| {
+            SELECTIONS.iter().find(|(word, _)| *word == text).map(|(_, select)| select.clone())
+        })?;
+        arguments.read("terms", &mut params.select, |text| {
+            let terms = text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(String::from);
+            Some(Select::Terms(terms.collect()))
+        })?;
+        arguments.float("weight", &mut params.weight)?;
+        arguments.float("ridge", &mut params.ridge)?;
+        arguments.choice("solver", &mut params.solver, SOLVERS)?;
+        Ok(AnyStage::Project(Arc::new(params)))
+    },
+};
+
+impl Stage for DcotParams {
+    fn name(&self) -> &'static str {
+        DCOT.name
+    }
+
+    fn arguments(&self) -> Vec<(&'static str, String)> {
+        let default = Self::default();
+        let select = match &self.select {
+            Select::Terms(terms) => ("terms", terms.join(",")),
+            other => ("select", word_of(SELECTIONS, other)),
+        };
+        Shown::new()
+            .plain("prototypes", &self.prototypes, &default.prototypes)
+            .add("noise", &self.noise, &default.noise, |noise| match noise {
+                Noise::Auto => "auto".to_string(),
+                Noise::Value(value) => value.to_string(),
+            })
+            .add("layers", &self.layers, &default.layers, |layers| match layers {
+                Layers::Auto => "auto".to_string(),
+                Layers::Value(value) => value.to_string(),
+            })
+            .add(select.0, &self.select, &default.select, |_| select.1.clone())
+            .plain("weight", &self.weight, &default.weight)
+            .plain("ridge", &self.ridge, &default.ridge)
+            .add("solver", &self.solver, &default.solver, |solver| word_of(SOLVERS, solver))
+            .into_arguments()
+    }
+
+    fn check(&self) -> Result<()> {
+        DcotParams::check(self)
+    }
+}
+
+impl Projector for DcotParams {
+    fn needs_labels(&self) -> bool {
+        self.noise == Noise::Auto || self.layers == Layers::Auto || self.select == Select::InformationGain
+    }
+
+    fn fit(
+        &self,
+        x: Matrix,
+        labels: &Labels,
+        later: &Later<'_>,
+        run: &Run,
+    ) -> Result<(Box<dyn FittedProjector>, Matrix)> {
+        let params = self.with_terms_of_file()?;
+        let prototypes = params.choose(&x, Some(labels), &|| later.names(), run)?;
+        let (model, rows) = match (self.noise, self.layers) {
+            (Noise::Value(_), Layers::Value(_)) => params.fit_on(x, prototypes, run)?,
+            _ => params.fit_best(x, prototypes, labels, later, run)?,
+        };
+        Ok((Box::new(model), rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>> {
+        Ok(Box::new(DcotModel::load(store)?))
+    }
+}
+
+impl DcotParams {
+    /// The same with the terms that a file holds, when the list names one.
+    fn with_terms_of_file(&self) -> Result<Self> {
+        let Select::Terms(terms) = &self.select else { return Ok(self.clone()) };
+        let Some(path) = terms.first().and_then(|term| term.strip_prefix(FILE)) else { return Ok(self.clone()) };
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+        let terms = text.lines().map(str::trim).filter(|term| !term.is_empty()).map(String::from).collect();
+        let params = DcotParams { select: Select::Terms(terms), ..self.clone() };
+        params.check()?;
+        Ok(params)
+    }
+
+    /// The noise and the number of layers whose documents the classifier gets right most often on held-out folds. The
+    /// layers know no labels, so each noise is fitted once, on all documents, and only the classifier fold by fold.
+    fn fit_best(
+        &self,
+        mut x: Matrix,
+        prototypes: Vec<u32>,
+        labels: &Labels,
+        later: &Later<'_>,
+        run: &Run,
+    ) -> Result<(DcotModel, Matrix)> {
+        let noises = match self.noise {
+            Noise::Value(value) => vec![value],
+            Noise::Auto => NOISES.to_vec(),
+        };
+        let counts = match self.layers {
+            Layers::Value(value) => vec![value],
+            Layers::Auto => LAYERS.to_vec(),
+        };
+        let most = counts.iter().copied().max().unwrap_or(1);
+        let rows = labels.labelled_rows();
+        let mut best: Option<(usize, DcotModel)> = None;
+        for noise in noises {
+            let params = DcotParams { noise: Noise::Value(noise), layers: Layers::Value(most), ..self.clone() };
+            let (model, fitted) = params.fit_on(x, prototypes.clone(), run)?;
+            let labelled = fitted.select_rows(&rows);
+            x = Matrix::from(fitted.into_parts().0);
+            let mut layers = None;
+            for &count in &counts {
+                let part = first_layers(&labelled, count * prototypes.len())?;
+                let right = later.right_as_is(DCOT.name, &part, labels, &rows, FOLDS, run)?;
+                if best.as_ref().is_none_or(|(most, _)| right > *most) && layers.is_none_or(|(most, _)| right > most) {
+                    layers = Some((right, count));
+                }
+            }
+            if let Some((right, count)) = layers {
+                best = Some((right, model.truncated(count)));
+            }
+        }
+        let (_, model) = best.ok_or_else(|| Error::data("dcot: there is nothing to choose from"))?;
+        let rows = model.transform(x, run)?;
+        Ok((model, rows))
+    }
+}
+
+/// The sparse part and the first dense columns.
+fn first_layers(x: &Matrix, width: usize) -> Result<Matrix> {
+    let mut values = Vec::with_capacity(x.rows() * width);
+    (0..x.rows()).for_each(|row| values.extend_from_slice(&x.row(row).dense[..width]));
+    Matrix::new(x.sparse().clone(), Dense::new(x.rows(), width, values)?, 0)
+}
+
+impl FittedProjector for DcotModel {
+    fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix> {
+        DcotModel::transform(self, x, run)
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        DcotModel::save(self, out);
+        Ok(())
+    }
+
+    /// The terms stay; what is put beside them are reconstructions, not terms.
+    fn feature_names(&self, before: Vec<String>) -> Vec<String> {
+        before
+    }
+
+    fn n_columns(&self, before: usize) -> Result<usize> {
+        let width = before + self.layers() * self.prototypes().len();
+        same_columns("columns for dcot", self.columns(), before, width)
+    }
+
+    fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Option<Vec<Vec<(u32, f32)>>>> {
+        DcotModel::reconstruct(self, x, run).map(Some)
+    }
+}
