@@ -131,7 +131,8 @@ fn variability(model: &Model, measured: &Measured, run: &Run) -> anyhow::Result<
     if measured.texts.len() != measured.truth.len() {
         return Ok(None);
     }
-    let Some((before, after)) = model.variability(&measured.texts, &measured.truth, &run.quiet())? else {
+    let tokens = model.recipe().words().tokenize(&measured.texts, &run.quiet())?;
+    let Some((before, after)) = model.variability(&tokens, &measured.truth, &run.quiet())? else {
         return Ok(None);
     };
     let total = |topics: &[TopicVariability]| topics.iter().map(|topic| topic.total).sum::<f64>();

@@ -49,7 +49,12 @@ fn a_paper_is_reproduced_quickly() {
     let result = place.json(&["reproduce", "sprinkling-orthogonal", "--data", data, "--quick", "--json", "-q"]);
     // Only 408 documents have the topic crude and no other.
     assert_eq!(result["documents"], 1408);
-    for system in result["systems"].as_array().unwrap() {
-        assert!(system["accuracy"].as_f64().unwrap() > 0.7, "{system}");
+    let point = &result["points"][0];
+    for system in point["systems"].as_array().unwrap() {
+        assert!(system["figures"]["accuracy"]["mean"].as_f64().unwrap() > 0.7, "{system}");
     }
+    assert!(point["claims"].as_array().unwrap().iter().all(|claim| claim["test"]["p"].is_number()));
+    let curve = result["sprinkling"].as_array().unwrap();
+    let ratio = |at: usize| curve[at]["within_over_between"].as_f64().unwrap();
+    assert!(ratio(0) > ratio(curve.len() - 1), "sprinkling draws classes together");
 }

@@ -73,11 +73,15 @@ pub(super) fn add_dense<const N: usize>(values: &[f32], scale: [f32; N], weights
     }
 }
 
-/// How many lanes to give `classes` classes: a multiple of 4 up to [`MAX_LANES`], split evenly when there are more.
+/// How many lanes to give `classes` classes: one of [`WIDTHS`], split evenly when there are more than fit.
 pub(super) fn width(classes: usize) -> usize {
     let tiles = classes.div_ceil(MAX_LANES).max(1);
-    classes.div_ceil(tiles).max(1).next_multiple_of(4)
+    let wanted = classes.div_ceil(tiles);
+    WIDTHS.into_iter().find(|&width| width >= wanted).unwrap_or(MAX_LANES)
 }
+
+/// The solvers are compiled once for each width, which takes long, so not every multiple of 4 is one.
+const WIDTHS: [usize; 5] = [4, 8, 12, 20, MAX_LANES];
 
 /// The most lanes whose running sums fit the vector registers every x86-64 and aarch64 has.
 pub(super) const MAX_LANES: usize = 32;
@@ -89,10 +93,7 @@ macro_rules! with_lanes {
             4 => $run::<4>($($argument),*),
             8 => $run::<8>($($argument),*),
             12 => $run::<12>($($argument),*),
-            16 => $run::<16>($($argument),*),
             20 => $run::<20>($($argument),*),
-            24 => $run::<24>($($argument),*),
-            28 => $run::<28>($($argument),*),
             _ => $run::<32>($($argument),*),
         }
     };
@@ -117,7 +118,7 @@ mod tests {
     fn the_width_holds_every_class() {
         for classes in 1..200 {
             let width = width(classes);
-            assert!(width <= MAX_LANES && width.is_multiple_of(4));
+            assert!(WIDTHS.contains(&width));
             assert!(classes.div_ceil(width) * width >= classes);
         }
         assert_eq!((width(20), width(33), width(90)), (20, 20, 32));

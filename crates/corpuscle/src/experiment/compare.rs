@@ -104,7 +104,7 @@ pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run
         for split in splits {
             for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
                 run.check()?;
-                outcomes.splits.push(corpora.measure(recipe, documents, split, run)?.0);
+                outcomes.splits.push(corpora.measure(recipe, documents, split, &[], run)?.0);
                 run.advance(1);
             }
         }
@@ -126,10 +126,30 @@ impl Tokenised {
         recipe: &Recipe,
         documents: &[Document],
         split: &Split,
+        unlabelled: &[usize],
         run: &Run,
     ) -> Result<(Outcome, Evaluation)> {
         let run = run.quiet();
-        fit_and_measure(recipe, self.corpus(recipe, documents, &run)?, split, &run)
+        fit_and_measure(recipe, self.corpus(recipe, documents, &run)?, split, unlabelled, &run)
+    }
+
+    /// The intra-topic variability of the test rows before and after the `varnorm` of a recipe: topic, before, after.
+    pub(super) fn variability(
+        &mut self,
+        recipe: &Recipe,
+        documents: &[Document],
+        split: &Split,
+        run: &Run,
+    ) -> Result<Vec<(String, f64, f64)>> {
+        let run = run.quiet();
+        let corpus = self.corpus(recipe, documents, &run)?;
+        let model = recipe.fit(&corpus.select(&split.train)?, &run)?;
+        let test = corpus.select(&split.test)?;
+        let Some((before, after)) = model.variability(&test.tokens, &test.labels, &run)? else {
+            return Err(Error::data(format!("`{recipe}` has no varnorm whose effect could be shown")));
+        };
+        let both = before.into_iter().zip(after).filter(|(before, _)| before.documents > 0);
+        Ok(both.map(|(before, after)| (before.topic.clone(), before.scatter(), after.scatter())).collect())
     }
 
     /// What a recipe without a classifier makes of the rows it is fitted on, and their labels.
@@ -160,8 +180,18 @@ impl Tokenised {
     }
 }
 
-fn fit_and_measure(recipe: &Recipe, corpus: &Corpus, split: &Split, run: &Run) -> Result<(Outcome, Evaluation)> {
-    let train = corpus.select(&split.train)?;
+/// Texts of the rows `unlabelled` are learnt from too, their labels are not.
+fn fit_and_measure(
+    recipe: &Recipe,
+    corpus: &Corpus,
+    split: &Split,
+    unlabelled: &[usize],
+    run: &Run,
+) -> Result<(Outcome, Evaluation)> {
+    let mut train = corpus.select(&[&split.train, unlabelled].concat())?;
+    if !unlabelled.is_empty() {
+        train.labels = train.labels.only(&(0..split.train.len()).collect::<Vec<_>>());
+    }
     let test = corpus.select(&split.test)?;
     let started = Instant::now();
     let model = recipe.fit(&train, run)?;

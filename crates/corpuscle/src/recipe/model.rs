@@ -288,14 +288,8 @@ impl Model {
 
     /// How much documents of one topic differ before and after the recipe's first `varnorm`, topic by topic; `None`
     /// when it has none.
-    pub fn variability<S: AsRef<str> + Sync>(
-        &self,
-        texts: &[S],
-        labels: &Labels,
-        run: &Run,
-    ) -> Result<Option<BeforeAndAfter>> {
-        let tokens = self.recipe.words().tokenize(texts, run)?;
-        let Some((before, after)) = self.body.around("varnorm", Flow::Words(&tokens), run)? else { return Ok(None) };
+    pub fn variability(&self, tokens: &Tokens, labels: &Labels, run: &Run) -> Result<Option<BeforeAndAfter>> {
+        let Some((before, after)) = self.body.around("varnorm", Flow::Words(tokens), run)? else { return Ok(None) };
         let of = |x: &Matrix| intra_topic_variability(x, labels, run);
         Ok(Some((of(&before)?, of(&after)?)))
     }

@@ -22,6 +22,8 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/sprinkling-ordinal.json"),
     include_str!("../../../../../reproduce/sprinkling-orthogonal.json"),
     include_str!("../../../../../reproduce/sprinkling-dimensions.json"),
+    include_str!("../../../../../reproduce/varnorm-switchboard.json"),
+    include_str!("../../../../../reproduce/varnorm-newsgroups.json"),
 ];
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
@@ -33,11 +35,18 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
         let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
         return Err(WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", "))).into());
     };
-    let options = ReadOptions { text: protocol.text.clone(), ..ReadOptions::default() };
     let file = folder.join(&protocol.file).display().to_string();
-    let mut source = input::open(&[file], &options)?;
-    let documents = run.watch("read", None, || (&mut source).collect::<Result<Vec<_>, _>>())?;
-    let result = protocol.run(&documents, args.quick.then_some(QUICK), run)?;
+    let (mut documents, mut learnt) = (Vec::new(), 0);
+    for (part, filter) in protocol.selections().into_iter().enumerate() {
+        let filters = filter.into_iter().collect();
+        let options = ReadOptions { text: protocol.text.clone(), filters, ..ReadOptions::default() };
+        let mut source = input::open(std::slice::from_ref(&file), &options)?;
+        documents.extend(run.watch("read", None, || (&mut source).collect::<Result<Vec<_>, _>>())?);
+        if part == 0 {
+            learnt = documents.len();
+        }
+    }
+    let result = protocol.run(&documents, learnt, args.quick.then_some(QUICK), run)?;
     if let Some(path) = &args.report {
         let page = page::page(protocol, &result, run);
         output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
@@ -83,6 +92,9 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "sprinkling": result.sprinkling.iter().map(|(terms, ratio, distortion)| json!({
             "terms": terms, "within_over_between": ratio, "mean_square_distortion": distortion,
+        })).collect::<Vec<_>>(),
+        "variability": result.variability.iter().map(|(topic, before, after)| json!({
+            "topic": topic, "before": before, "after": after,
         })).collect::<Vec<_>>(),
         "seconds": output::seconds(run),
     })

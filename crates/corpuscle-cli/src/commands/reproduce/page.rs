@@ -3,7 +3,7 @@
 use corpuscle::Run;
 use corpuscle::experiment::{Protocol, Reproduction};
 use corpuscle::report::html::{Report, Section};
-use corpuscle::report::svg::{HeatMap, LineChart, Series};
+use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, Series};
 
 use super::text::{self, Table};
 
@@ -26,6 +26,10 @@ pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
     if !result.sprinkling.is_empty() {
         sections.extend(sprinkling(result));
         sections.push(table("The same as numbers", text::sprinkling(result)));
+    }
+    if !result.variability.is_empty() {
+        sections.push(variability(result));
+        sections.push(table("Variability as numbers", text::variability(result)));
     }
     for (name, confusion) in &result.confusions {
         sections.push(Section::Chart {
@@ -99,6 +103,26 @@ fn sprinkling(result: &Reproduction) -> [Section; 2] {
             "What is lost of the original matrix: the price of the separation.",
         ),
     ]
+}
+
+fn variability(result: &Reproduction) -> Section {
+    let bar = |label: &str, value: f64, note: &str| Bar { label: label.into(), value, note: note.into() };
+    let bars = result
+        .variability
+        .iter()
+        .flat_map(|(topic, before, after)| [bar(topic, *before, "before"), bar("", *after, "after")]);
+    let chart = BarChart {
+        title: "Intra-topic variability before and after varnorm".into(),
+        x_label: "sum of squared distances to the mean of the topic".into(),
+        bars: bars.collect(),
+        note_label: String::new(),
+        most: None,
+    };
+    Section::Chart {
+        heading: "How much documents of one topic differ".into(),
+        chart: chart.render(),
+        caption: format!("Test documents, means of {} draws.", result.runs),
+    }
 }
 
 fn facts(protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<(String, String)> {

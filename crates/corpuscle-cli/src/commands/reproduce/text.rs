@@ -40,6 +40,10 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         text.push_str("\nwhat sprinkling does to the classes and to the matrix\n");
         text.push_str(&sprinkling(result).text());
     }
+    if !result.variability.is_empty() {
+        text.push_str("\nhow much test documents of one topic differ: sum of squared distances to their mean\n");
+        text.push_str(&variability(result).text());
+    }
     text
 }
 
@@ -163,4 +167,13 @@ pub(super) fn sprinkling(result: &Reproduction) -> Table {
         .map(|(terms, ratio, distortion)| vec![terms.to_string(), format!("{ratio:.4}"), format!("{distortion:.5}")]);
     let columns = ["terms per class", "W/B ratio", "mean square distortion"].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }
+}
+
+/// The variability of every topic before and after, and what was removed of it.
+pub(super) fn variability(result: &Reproduction) -> Table {
+    let rows = result.variability.iter().map(|(topic, before, after)| {
+        let removed = percent(1.0 - after / before.max(f64::MIN_POSITIVE));
+        vec![topic.clone(), format!("{before:.2}"), format!("{after:.2}"), removed]
+    });
+    Table { columns: ["topic", "before", "after", "removed"].map(String::from).to_vec(), rows: rows.collect() }
 }

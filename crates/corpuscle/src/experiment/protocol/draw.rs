@@ -1,13 +1,13 @@
 //! The documents of one run, and the parts they are cut into.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::Protocol;
-use crate::corpus::Document;
+use crate::corpus::{Document, Filter};
 use crate::{Error, Result, Rng};
 
 /// How documents are drawn and cut, label by label.
@@ -31,6 +31,16 @@ pub enum Parts {
         /// Tested on.
         test: usize,
     },
+    /// The parts that the field `split` gives, the same in every run; runs differ by their seed.
+    Given {
+        /// Value of the part learnt from.
+        train: String,
+        /// Value of the part tested on.
+        test: String,
+        /// Whether representations also see the texts of the test part, without labels.
+        #[serde(default)]
+        transductive: bool,
+    },
 }
 
 /// One run's documents, as rows.
@@ -42,6 +52,8 @@ pub struct Draw {
     pub development: Vec<usize>,
     /// Rows tested on.
     pub test: Vec<usize>,
+    /// Rows whose texts are learnt from without their labels.
+    pub unlabelled: Vec<usize>,
 }
 
 impl Draw {
@@ -57,8 +69,22 @@ impl Draw {
 }
 
 impl Protocol {
-    /// The draw of run `number`: every run draws its documents anew, so that no result hangs on which ones they were.
-    pub fn draw(&self, documents: &[Document], number: u64, seed: u64) -> Result<Draw> {
+    /// What is read: the whole file, or the training and then the test part when the data say which is which.
+    pub fn selections(&self) -> Vec<Option<Filter>> {
+        match &self.parts {
+            Parts::Given { train, test, .. } => [train, test]
+                .map(|value| Some(Filter { field: "split".into(), value: value.clone(), equal: true }))
+                .to_vec(),
+            _ => vec![None],
+        }
+    }
+
+    /// The draw of run `number`: unless the parts are given, every run draws its documents anew, so that no result hangs
+    /// on which ones they were. The first `learnt` documents are those of the first [selection](Self::selections).
+    pub fn draw(&self, documents: &[Document], learnt: usize, number: u64, seed: u64) -> Result<Draw> {
+        if let Parts::Given { transductive, .. } = self.parts {
+            return self.given(documents, learnt, transductive);
+        }
         let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (row, document) in documents.iter().enumerate() {
             if let Some([label]) = document.labels.as_deref() {
@@ -81,6 +107,7 @@ impl Protocol {
                     [learnt, 0, rows.len() - learnt.min(rows.len())]
                 }
                 Parts::Counts { train, development, test } => [train, development, test],
+                Parts::Given { .. } => [0; 3],
             };
             if sizes.iter().sum::<usize>() > rows.len() || sizes[0] == 0 || sizes[2] == 0 {
                 let (all, wanted) = (rows.len(), sizes.iter().sum::<usize>());
@@ -96,5 +123,32 @@ impl Protocol {
         draw.development.sort_unstable();
         draw.test.sort_unstable();
         Ok(draw)
+    }
+
+    /// The parts as the data give them: documents whose labels all occur in both parts.
+    fn given(&self, documents: &[Document], learnt: usize, transductive: bool) -> Result<Draw> {
+        let takes_part = |document: &Document| match document.labels.as_deref() {
+            Some([_]) => true,
+            Some([_, ..]) => self.multi_label,
+            _ => false,
+        };
+        let (before, after) = documents.split_at(learnt.min(documents.len()));
+        let labels = |part: &[Document]| -> BTreeSet<String> {
+            part.iter()
+                .filter(|document| takes_part(document))
+                .flat_map(|d| d.labels.clone().unwrap_or_default())
+                .collect()
+        };
+        let both: BTreeSet<String> = labels(before).intersection(&labels(after)).cloned().collect();
+        let known = |document: &Document| document.labels.iter().flatten().all(|label| both.contains(label));
+        let rows = |range: std::ops::Range<usize>| -> Vec<usize> {
+            range.filter(|&row| takes_part(&documents[row]) && known(&documents[row])).collect()
+        };
+        let (train, test) = (rows(0..before.len()), rows(before.len()..documents.len()));
+        if train.is_empty() || test.is_empty() {
+            return Err(Error::data(format!("{}: no labels occur in both parts of the data", self.file)));
+        }
+        let unlabelled = if transductive { test.clone() } else { Vec::new() };
+        Ok(Draw { train, development: Vec::new(), test, unlabelled })
     }
 }

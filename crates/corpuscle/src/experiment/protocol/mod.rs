@@ -16,9 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::compare::Outcome;
 use crate::metrics::Evaluation;
 use crate::recipe::Recipe;
 use crate::{Error, Result};
+
+/// The axis that is no name in recipes.
+const LABELS: &str = "labels";
 
 /// A table or a figure of a paper.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,12 +39,15 @@ pub struct Protocol {
     /// Field with the text.
     #[serde(default = "text")]
     pub text: String,
-    /// Labels that take part; all when empty. Documents with other than one label never do.
+    /// Labels that take part; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
     /// Labels with fewer documents do not take part.
     #[serde(default)]
     pub at_least: usize,
+    /// Whether documents may have several labels; otherwise only those with exactly one take part.
+    #[serde(default)]
+    pub multi_label: bool,
     /// How a run's documents are drawn and cut.
     pub parts: Parts,
     /// Independent draws.
@@ -62,6 +69,9 @@ pub struct Protocol {
     /// Systems whose mistakes are shown as confusion matrices, summed over the runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confusions: Vec<String>,
+    /// A recipe with `varnorm`, whose intra-topic variability before and after is shown, topic by topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variability: Option<String>,
     /// What sprinkling does to the classes and to the matrix, over numbers of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprinkling: Option<Sprinkling>,
@@ -77,7 +87,8 @@ fn accuracy() -> Vec<Figure> {
     vec![Figure::Accuracy]
 }
 
-/// The axis of a curve.
+/// The axis of a curve. The name `labels` stands for the number of labels that are left of the training part; all others
+/// are names in recipes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Along {
@@ -179,6 +190,18 @@ impl Figure {
         self != Figure::TrainSeconds
     }
 
+    /// The figure of one draw of a label curve, whose representation took `before` seconds for all draws together.
+    fn of_outcome(self, outcome: &Outcome, before: f64) -> f64 {
+        match self {
+            Figure::Accuracy => outcome.accuracy,
+            Figure::MicroF1 => outcome.micro_f1,
+            Figure::MacroF1 => outcome.macro_f1,
+            Figure::Eer => outcome.eer.unwrap_or(f64::NAN),
+            Figure::TrainSeconds => before + outcome.train_seconds,
+            Figure::MacroPrecision | Figure::MacroRecall | Figure::WeightedF1 => f64::NAN,
+        }
+    }
+
     fn of(self, evaluation: &Evaluation, seconds: f64) -> f64 {
         match self {
             Figure::Accuracy => evaluation.accuracy,
@@ -213,8 +236,12 @@ impl Protocol {
                 Recipe::parse(&recipe)?;
             }
         }
-        if let Some(sprinkling) = &protocol.sprinkling {
-            Recipe::parse(&sprinkling.recipe)?;
+        let analysed = protocol.sprinkling.iter().map(|sprinkling| &sprinkling.recipe).chain(&protocol.variability);
+        for recipe in analysed {
+            Recipe::parse(recipe)?;
+        }
+        if protocol.is_label_curve() && !(protocol.grid.is_empty() && protocol.confusions.is_empty()) {
+            return wrong("a curve over labels goes without `grid` and `confusions`".into());
         }
         let claimed = protocol.claims.iter().flat_map(|claim| [&claim.better, &claim.than]);
         for name in claimed.chain(&protocol.confusions) {
@@ -230,6 +257,11 @@ impl Protocol {
     fn number(&self, name: &str) -> Result<usize> {
         let found = self.systems.iter().position(|system| system.name == name);
         found.ok_or_else(|| Error::data(format!("the protocol {} has no system `{name}`", self.name)))
+    }
+
+    /// Whether the curve is over the number of labels.
+    fn is_label_curve(&self) -> bool {
+        self.along.as_ref().is_some_and(|along| along.name == LABELS)
     }
 
     fn first_value(&self) -> Option<f64> {

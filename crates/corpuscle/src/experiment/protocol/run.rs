@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Claim, Draw, Figure, Protocol, Sprinkling};
 use crate::corpus::{Document, Labels};
 use crate::experiment::compare::Tokenised;
+use crate::experiment::label_curve::{LabelCurve, label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
 use crate::metrics::Confusion;
@@ -31,6 +32,8 @@ pub struct Reproduction {
     pub points: Vec<Point>,
     /// Confusion matrices summed over the runs, of the systems the protocol names.
     pub confusions: Vec<(String, Confusion)>,
+    /// Intra-topic variability of the test documents: topic, before and after, means over the runs.
+    pub variability: Vec<(String, f64, f64)>,
     /// The analysis of plain sprinkling: terms, W/B ratio and mean square distortion, means over the runs.
     pub sprinkling: Vec<(usize, f64, f64)>,
 }
@@ -77,8 +80,12 @@ struct Done {
 
 impl Protocol {
     /// Runs every system on every draw; `runs` instead of the protocol's own when given.
-    pub fn run(&self, documents: &[Document], runs: Option<usize>, run: &Run) -> Result<Reproduction> {
+    /// The first `learnt` documents are those of the first of [`Protocol::selections`].
+    pub fn run(&self, documents: &[Document], learnt: usize, runs: Option<usize>, run: &Run) -> Result<Reproduction> {
         let runs = runs.unwrap_or(self.runs);
+        if self.is_label_curve() {
+            return self.run_labels(documents, learnt, runs, run);
+        }
         let places: Vec<Option<f64>> = match &self.along {
             Some(along) => along.values.iter().copied().map(Some).collect(),
             None => vec![None],
@@ -91,7 +98,7 @@ impl Protocol {
         };
         let mut points: Vec<Point> = places.iter().map(|&at| Point { at, ..empty() }).collect();
         let mut confusions: Vec<Option<Confusion>> = vec![None; self.systems.len()];
-        let mut sprinkling = Vec::new();
+        let (mut sprinkling, mut variability) = (Vec::new(), Vec::new());
         let mut drawn = 0;
         let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
         let mut corpora = Tokenised::default();
@@ -99,8 +106,9 @@ impl Protocol {
         let steps = runs * (self.systems.len() + moving * (places.len() - 1));
         run.watch("reproduce", Some(steps as u64), || -> Result<()> {
             for number in 0..runs {
-                let draw = self.draw(documents, number as u64, run.seed())?;
+                let draw = self.draw(documents, learnt, number as u64, run.seed())?;
                 drawn = draw.len();
+                let run = &run.with_seed(run.seed().wrapping_add(number as u64));
                 for (index, system) in self.systems.iter().enumerate() {
                     let mut before: Option<Done> = None;
                     for point in &mut points {
@@ -128,12 +136,14 @@ impl Protocol {
                 if let Some(asked) = &self.sprinkling {
                     sprinkling.push(analyse(asked, documents, &draw, &mut corpora, run)?);
                 }
+                if let Some(recipe) = &self.variability {
+                    let split = Split { train: draw.train.clone(), test: draw.test.clone() };
+                    variability.push(corpora.variability(&Recipe::parse(recipe)?, documents, &split, run)?);
+                }
             }
             Ok(())
         })?;
-        for point in &mut points {
-            point.claims = self.claims.iter().map(|claim| self.test(claim, point)).collect::<Result<_>>()?;
-        }
+        self.test_all(&mut points)?;
         let shown = self.confusions.iter().map(|name| Ok((name.clone(), confusions[self.number(name)?].take())));
         let shown = shown.collect::<Result<Vec<_>>>()?;
         Ok(Reproduction {
@@ -142,7 +152,56 @@ impl Protocol {
             points,
             confusions: shown.into_iter().filter_map(|(name, confusion)| Some((name, confusion?))).collect(),
             sprinkling: means(&sprinkling),
+            variability: variability_means(&variability),
         })
+    }
+
+    /// A curve over the number of labels: representations are fitted once, on all texts of the training part.
+    fn run_labels(&self, documents: &[Document], learnt: usize, runs: usize, run: &Run) -> Result<Reproduction> {
+        let draw = self.draw(documents, learnt, 0, run.seed())?;
+        let split = Split { train: draw.train.clone(), test: draw.test.clone() };
+        let values = self.along.as_ref().map_or(&[][..], |along| &along.values);
+        // A number of labels beyond all there are stands for all.
+        let counts: Vec<Option<usize>> =
+            values.iter().map(|&value| (value < draw.train.len() as f64).then_some(value as usize)).collect();
+        let recipes = self.systems.iter().map(|system| Recipe::parse(&system.recipe)).collect::<Result<Vec<_>>>()?;
+        let curves = label_curves(&recipes, documents, &split, &counts, runs, run)?;
+        let mut points: Vec<Point> = values
+            .iter()
+            .enumerate()
+            .map(|(place, &at)| {
+                let of = |curve: &LabelCurve| {
+                    let point = &curve.points[place];
+                    let values = |figure: Figure| -> Vec<f64> {
+                        point.draws.iter().map(|outcome| figure.of_outcome(outcome, curve.represent_seconds)).collect()
+                    };
+                    self.figures.iter().map(|&figure| (figure, values(figure))).collect()
+                };
+                let labels = curves.first().map_or(at, |curve| curve.points[place].labels as f64);
+                Point {
+                    at: Some(labels),
+                    values: curves.iter().map(of).collect(),
+                    chosen: vec![Vec::new(); self.systems.len()],
+                    claims: Vec::new(),
+                }
+            })
+            .collect();
+        self.test_all(&mut points)?;
+        Ok(Reproduction {
+            documents: draw.len(),
+            runs,
+            points,
+            confusions: Vec::new(),
+            sprinkling: Vec::new(),
+            variability: Vec::new(),
+        })
+    }
+
+    fn test_all(&self, points: &mut [Point]) -> Result<()> {
+        for point in points {
+            point.claims = self.claims.iter().map(|claim| self.test(claim, point)).collect::<Result<_>>()?;
+        }
+        Ok(())
     }
 
     /// Chooses among the candidates without the test part, and tests the chosen one.
@@ -164,7 +223,7 @@ impl Protocol {
                 let mut sum = 0.0;
                 for split in &splits {
                     run.check()?;
-                    let (outcome, evaluation) = corpora.measure(&recipe, documents, split, run)?;
+                    let (outcome, evaluation) = corpora.measure(&recipe, documents, split, &draw.unlabelled, run)?;
                     sum += sign * self.figures[0].of(&evaluation, outcome.train_seconds);
                 }
                 if sum > best.1 {
@@ -174,7 +233,8 @@ impl Protocol {
         }
         let (recipe, chosen) = &candidates[best.0];
         let split = Split { train: draw.train.clone(), test: draw.test.clone() };
-        let (outcome, evaluation) = corpora.measure(&Recipe::parse(recipe)?, documents, &split, run)?;
+        let (outcome, evaluation) =
+            corpora.measure(&Recipe::parse(recipe)?, documents, &split, &draw.unlabelled, run)?;
         let figures = self.figures.iter().map(|&figure| (figure, figure.of(&evaluation, outcome.train_seconds)));
         Ok(Done { figures: figures.collect(), chosen: chosen.clone(), confusion: evaluation.confusion })
     }
@@ -228,6 +288,16 @@ fn analyse(
     let recipe = Recipe::parse(&asked.recipe)?;
     let (x, labels) = corpora.represented(&recipe, documents, &draw.train, run)?;
     sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
+}
+
+/// Means over the runs, topic by topic; a run in which a topic does not occur does not count for it.
+fn variability_means(runs: &[Vec<(String, f64, f64)>]) -> Vec<(String, f64, f64)> {
+    let mut sums: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+    for (topic, before, after) in runs.iter().flatten() {
+        let sum = sums.entry(topic).or_default();
+        *sum = (sum.0 + before, sum.1 + after, sum.2 + 1.0);
+    }
+    sums.into_iter().map(|(topic, (before, after, n))| (topic.to_string(), before / n, after / n)).collect()
 }
 
 fn means(curves: &[Vec<SprinklePoint>]) -> Vec<(usize, f64, f64)> {

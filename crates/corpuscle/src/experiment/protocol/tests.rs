@@ -14,7 +14,7 @@ const SMALL: &str = r#"{"name": "x", "title": "x", "paper": "x", "file": "x",
 fn a_protocol_runs_and_chooses_values() {
     let run = Run::new(42, 2).unwrap();
     let protocol = Protocol::parse(SMALL).unwrap();
-    let result = protocol.run(&demo().unwrap().train, None, &run).unwrap();
+    let result = protocol.run(&demo().unwrap().train, 0, None, &run).unwrap();
     assert_eq!((result.documents, result.runs, result.points.len()), (90, 2, 1));
     let point = &result.points[0];
     assert!(point.chosen[0].len() == 2 && point.chosen[0].iter().all(|chosen| [2.0, 8.0].contains(&chosen["rank"])));
@@ -31,7 +31,7 @@ fn a_curve_has_a_point_for_each_value_and_constant_systems_stay() {
         "\"grid\": {\"rank\": [2, 8]}",
         "\"along\": {\"name\": \"rank\", \"label\": \"dimensions\", \"values\": [1, 4, 8]}",
     );
-    let result = Protocol::parse(&curve).unwrap().run(&demo().unwrap().train, Some(2), &run).unwrap();
+    let result = Protocol::parse(&curve).unwrap().run(&demo().unwrap().train, 0, Some(2), &run).unwrap();
     assert_eq!(result.points.iter().map(|point| point.at).collect::<Vec<_>>(), [Some(1.0), Some(4.0), Some(8.0)]);
     let values = |point: usize, system: usize| result.points[point].values[system][&Figure::Accuracy].clone();
     assert_eq!(values(0, 1), values(2, 1));
@@ -46,16 +46,16 @@ fn fixed_numbers_are_drawn_and_parts_do_not_meet() {
     );
     let protocol = Protocol::parse(&text).unwrap();
     let documents = demo().unwrap().train;
-    let draw = protocol.draw(&documents, 0, 42).unwrap();
+    let draw = protocol.draw(&documents, 0, 0, 42).unwrap();
     assert_eq!((draw.train.len(), draw.development.len(), draw.test.len()), (36, 12, 15));
     let mut rows: Vec<usize> = [&draw.train[..], &draw.development, &draw.test].concat();
     rows.sort_unstable();
     rows.dedup();
     assert_eq!(rows.len(), 63);
-    assert_eq!(draw, protocol.draw(&documents, 0, 42).unwrap());
-    assert_ne!(draw, protocol.draw(&documents, 1, 42).unwrap());
+    assert_eq!(draw, protocol.draw(&documents, 0, 0, 42).unwrap());
+    assert_ne!(draw, protocol.draw(&documents, 0, 1, 42).unwrap());
     let protocol = Protocol::parse(&text.replace("\"train\": 12", "\"train\": 1200")).unwrap();
-    assert!(protocol.draw(&documents, 0, 42).is_err());
+    assert!(protocol.draw(&documents, 0, 0, 42).is_err());
 }
 
 #[test]
@@ -73,5 +73,31 @@ fn protocols_that_make_no_sense_are_refused() {
         assert!(SMALL.contains(from) && Protocol::parse(&SMALL.replace(from, to)).is_err(), "{to} was taken");
     }
     let protocol = Protocol::parse(&SMALL.replace("\"login\"", "\"nobody\"")).unwrap();
-    assert!(protocol.draw(&demo().unwrap().train, 0, 1).is_err());
+    assert!(protocol.draw(&demo().unwrap().train, 0, 0, 1).is_err());
+}
+
+#[test]
+fn given_parts_stay_and_a_curve_over_labels_hides_labels() {
+    let run = Run::new(42, 2).unwrap();
+    let demo = demo().unwrap();
+    let learnt = demo.train.len();
+    let documents = [demo.train, demo.test].concat();
+    let text = SMALL
+        .replace(
+            "{\"share\": {\"train\": 0.5, \"per_class\": 30}}",
+            "{\"given\": {\"train\": \"train\", \"test\": \"test\", \"transductive\": true}}",
+        )
+        .replace(", \"confusions\": [\"b\"]", "");
+    let protocol = Protocol::parse(&text).unwrap();
+    assert_eq!(protocol.selections().len(), 2);
+    let draw = protocol.draw(&documents, learnt, 3, 42).unwrap();
+    assert!(draw.train.iter().all(|&row| row < learnt) && draw.test.iter().all(|&row| row >= learnt));
+    assert_eq!((draw.train.len() + draw.test.len(), &draw.unlabelled), (documents.len(), &draw.test));
+
+    let axis = "\"along\": {\"name\": \"labels\", \"label\": \"labels\", \"values\": [20, 100, 9999]}";
+    let curve = text.replace("\"grid\": {\"rank\": [2, 8]}", axis).replace("{rank}", "8");
+    let result = Protocol::parse(&curve).unwrap().run(&documents, learnt, Some(3), &run).unwrap();
+    assert_eq!(result.points[2].at, Some(learnt as f64));
+    let accuracy = |point: usize| result.points[point].spread(1, Figure::Accuracy).0;
+    assert!(accuracy(0) < accuracy(1) && accuracy(1) < accuracy(2));
 }

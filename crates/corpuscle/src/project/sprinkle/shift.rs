@@ -17,7 +17,7 @@ use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
 /// Terms that are looked at: those of the longest columns.
-pub const MOST_TERMS: usize = 2000;
+pub(super) const MOST_TERMS: usize = 2000;
 /// Nearest terms kept of each, before and after.
 const NEAREST: usize = 10;
 
