@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p corpuscle-bench --bin growth -- 100000 1000000` trains on made-up short documents of each
 //! size, each in a process of its own so that peak memory is its own, and prints the growth against the first size.
+//! `--topics`, `--vocabulary` and `--words` change the documents:
+//! `growth 25000 50000 100000 --topics 100 --vocabulary 200000 --words 60 --recipe "tfidf | varnorm | discriminant(shrinkage=1)"`.
 
 use std::process::Command;
 use std::time::Instant;
@@ -20,6 +22,15 @@ struct Args {
     /// The recipe to train
     #[arg(long, default_value = "tfidf | svm")]
     recipe: String,
+    /// Topics of the documents
+    #[arg(long, default_value_t = 20)]
+    topics: usize,
+    /// Different words that can occur
+    #[arg(long, default_value_t = 100_000)]
+    vocabulary: usize,
+    /// Mean words of a document
+    #[arg(long, default_value_t = 15)]
+    words: usize,
     /// Worker threads, 0 for one per core
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -31,7 +42,9 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if args.one {
-        println!("{}", train(args.sizes[0], &args.recipe, args.threads)?);
+        let Args { topics, vocabulary, words, .. } = args;
+        let shape = Shape { documents: args.sizes[0], vocabulary, topics, words };
+        println!("{}", train(shape, &args.recipe, args.threads)?);
         return Ok(());
     }
     println!("recipe: {}", args.recipe);
@@ -43,6 +56,8 @@ fn main() -> anyhow::Result<()> {
     for &size in &args.sizes {
         let output = Command::new(std::env::current_exe()?)
             .args([&size.to_string(), "--one", "--recipe", &args.recipe, "--threads", &args.threads.to_string()])
+            .args(["--topics", &args.topics.to_string(), "--vocabulary", &args.vocabulary.to_string()])
+            .args(["--words", &args.words.to_string()])
             .output()?;
         anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let result: Value = serde_json::from_slice(&output.stdout)?;
@@ -60,12 +75,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn train(size: usize, recipe: &str, threads: usize) -> anyhow::Result<Value> {
+fn train(shape: Shape, recipe: &str, threads: usize) -> anyhow::Result<Value> {
     let run = Run::new(42, threads)?;
     let recipe = Recipe::parse(recipe)?;
     let started = Instant::now();
-    let corpus =
-        run.stage("read", None, || Corpus::read(documents(Shape::short(size), 1).map(Ok), recipe.words(), &run))?;
+    let corpus = run.stage("read", None, || Corpus::read(documents(shape, 1).map(Ok), recipe.words(), &run))?;
     let model = recipe.fit(&corpus, &run)?;
     let bytes = model.to_bytes()?.len();
     let seconds: serde_json::Map<String, Value> =

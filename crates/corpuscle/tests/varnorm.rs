@@ -20,7 +20,7 @@ struct VarNormCase {
     labels: Vec<Vec<u32>>,
     components: usize,
     eigenvalues: Vec<f64>,
-    projector: Vec<Vec<f64>>,
+    vectors: Vec<Vec<f64>>,
     q_before: f64,
     q_after: f64,
     topics_before: Vec<f64>,
@@ -54,8 +54,9 @@ fn directions_and_variability_are_those_of_the_papers_equations() {
         }
         let v = model.vectors();
         let projector = v.matmul_transposed(v).unwrap();
-        for (row, theirs) in case.projector.iter().enumerate() {
-            for (ours, theirs) in projector.row(row).iter().zip(theirs) {
+        for (row, left) in case.vectors.iter().enumerate() {
+            for (ours, right) in projector.row(row).iter().zip(&case.vectors) {
+                let theirs: f64 = left.iter().zip(right).map(|(a, b)| a * b).sum();
                 assert!((f64::from(*ours) - theirs).abs() < 1e-5, "{ours} {theirs}");
             }
         }

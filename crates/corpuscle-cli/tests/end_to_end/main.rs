@@ -7,6 +7,7 @@ mod faults;
 mod few_labels;
 mod journey;
 mod multi_label;
+mod projecting;
 mod same_bits;
 mod support;
 mod updating;

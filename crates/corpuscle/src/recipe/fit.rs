@@ -9,7 +9,7 @@ use super::later::Later;
 use super::plan::Node;
 use super::stage::{FittedProjector, FittedVectorizer};
 use crate::corpus::Labels;
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::{Csr, Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -247,6 +247,35 @@ impl Fitted {
                 Ok(())
             }
             Fitted::Weighted(part, _) => out.scope("0", |out| part.save(out)),
+        }
+    }
+
+    /// Documents as seen before the linear stages at the end, what their columns stand for, and the weights of those
+    /// columns that score as `weights` do at the very end.
+    pub(super) fn before_linear(
+        &self,
+        flow: Flow<'_>,
+        mut weights: Dense,
+        run: &Run,
+    ) -> Result<(Matrix, Vec<String>, Dense)> {
+        let Fitted::Pipe(parts) = self else {
+            return Ok((self.transform(flow, run)?, self.feature_names(Vec::new()), weights));
+        };
+        let mut kept = parts.len();
+        while let Some(Fitted::Project { stage, .. }) = parts[..kept].last() {
+            let Some(before) = stage.pull_back(&weights)? else { break };
+            weights = before;
+            kept -= 1;
+        }
+        let mut flow = flow;
+        let mut names = Vec::new();
+        for part in &parts[..kept] {
+            flow = Flow::Matrix(part.transform(flow, run)?);
+            names = part.feature_names(names);
+        }
+        match flow {
+            Flow::Matrix(matrix) => Ok((matrix, names, weights)),
+            _ => Err(misfed("|")),
         }
     }
 

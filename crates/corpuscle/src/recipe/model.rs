@@ -325,15 +325,17 @@ impl Model {
     }
 
     /// The terms of a document that add most to, or take most from, the score of `class`, strongest first. Exact for a
-    /// linear classifier over named columns; `None` for any other.
+    /// linear classifier over named columns, also behind lsi, varnorm and discriminant; `None` for any other.
     pub fn contributions(&self, text: &str, class: u32, run: &Run) -> Result<Option<Vec<Contribution>>> {
         let Some(linear) = self.classifier()?.linear() else { return Ok(None) };
-        let x = self.represent_texts(&[text], run)?;
-        let names = self.feature_names();
+        let of_class = (0..linear.n_columns()).map(|column| linear.weights().row(column)[class as usize]).collect();
+        let weights = Dense::new(linear.n_columns(), 1, of_class)?;
+        let tokens = self.recipe.words().tokenize(&[text], run)?;
+        let (x, names, weights) = self.body.before_linear(Flow::Words(&tokens), weights, run)?;
         let mut list: Vec<Contribution> = Vec::new();
         let row = x.row(0);
         for (&column, &value) in row.columns.iter().zip(row.values) {
-            let weight = linear.weights().row(column as usize)[class as usize];
+            let weight = weights.row(column as usize)[0];
             if let Some(term) = names.get(column as usize) {
                 list.push(Contribution { term: term.clone(), amount: f64::from(value) * f64::from(weight) });
             }
@@ -400,5 +402,41 @@ fn as_model_error(error: Error) -> Error {
     match error {
         Error::BadModel { .. } => error,
         other => Error::model(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Document;
+
+    #[test]
+    fn the_terms_of_a_score_behind_linear_projections_add_up_to_it() {
+        let run = Run::new(42, 1).unwrap();
+        let documents: Vec<Document> = (0..60)
+            .map(|i| {
+                let words: Vec<String> =
+                    (0..8).map(|j| format!("w{}", (i * 7 + j * j + (i % 3) * j) % 23 + 5 * (i % 3))).collect();
+                Document::new(i.to_string(), words.join(" ")).labelled(["a", "b", "c"][i % 3])
+            })
+            .collect();
+        for recipe in [
+            "tfidf | svm",
+            "tfidf | varnorm(4) | svm",
+            "tfidf | lsi(10) | varnorm(3) | logistic",
+            "tfidf | varnorm(4) | discriminant(shrinkage=1) | svm",
+        ] {
+            let recipe = Recipe::parse(recipe).unwrap();
+            let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run).unwrap();
+            let model = recipe.fit(&corpus, &run).unwrap();
+            let sum = |text: &str| -> f64 {
+                model.contributions(text, 1, &run).unwrap().unwrap().iter().map(|c| c.amount).sum()
+            };
+            let scores = model.predict(&["w1 w2 w9", "w8"], &run).unwrap().scores;
+            // A constant is in every score; the difference of two has none.
+            let expected = f64::from(scores.row(0)[1]) - f64::from(scores.row(1)[1]);
+            let found = sum("w1 w2 w9") - sum("w8");
+            assert!((found - expected).abs() < 1e-4 * expected.abs().max(1.0), "{recipe}: {found} {expected}");
+        }
     }
 }

@@ -193,7 +193,22 @@ impl Planner<'_> {
             Expression::Pipe(parts) => {
                 let mut input = input;
                 let mut nodes = Vec::with_capacity(parts.len());
+                let mut mixed = false;
                 for part in parts {
+                    if let Expression::Stage(call) = &part {
+                        match call.name.as_str() {
+                            "ig" if mixed => {
+                                return self.fault(
+                                    call.at,
+                                    "`ig` chooses among terms, but after `varnorm` a document is no longer made of terms \
+                                     alone; put `ig` before `varnorm`",
+                                );
+                            }
+                            "varnorm" => mixed = true,
+                            "normalize" => {}
+                            _ => mixed = false,
+                        }
+                    }
                     nodes.push(self.node(part, input)?);
                     input = Input::Matrix;
                 }
@@ -276,6 +291,11 @@ mod tests {
             ),
             ("tfidf + counts*0.5 | svm", "(tfidf + counts * 0.5) | svm"),
             ("(tfidf | normalize) + binary | logistic", "((tfidf | normalize) + binary) | logistic"),
+            (
+                "tfidf|varnorm(components=30)|discriminant(shrinkage=10)|knn",
+                "tfidf | varnorm(30) | discriminant(shrinkage=10) | knn",
+            ),
+            ("tfidf|varnorm(60)|discriminant(components=0,shrinkage=auto)|knn", "tfidf | varnorm | discriminant | knn"),
             ("tfidf", "tfidf"),
             ("tfidf|dcot(500)|svm(self_training=true)", "tfidf | dcot(500) | svm(self_training=true)"),
             (
@@ -301,6 +321,10 @@ mod tests {
         assert!(complaint("tfidf | svm(c=-1)").contains('c'));
         assert!(complaint("tfidf * 0 | svm").contains("leaves nothing"));
         assert!(complaint("(tfidf | svm) + counts | svm").contains("last stage"));
+        assert!(complaint("tfidf | varnorm(5) | ig(10) | svm").contains("put `ig` before `varnorm`"));
+        assert!(complaint("tfidf | varnorm(0) | knn").contains("components"));
+        assert!(complaint("tfidf | discriminant(shrinkage=0) | knn").contains("shrinkage"));
+        assert!(complaint("tfidf | discriminant(shrinkage=much) | knn").contains("shrinkage"));
         assert!(complaint("zzzzzzzzzz").contains("there are words"));
     }
 

@@ -99,6 +99,11 @@ pub trait FittedProjector: Debug + Send + Sync {
     fn reconstruct(&self, _x: &Matrix, _run: &Run) -> Result<Option<Vec<Vec<(u32, f32)>>>> {
         Ok(None)
     }
+    /// The weights of the columns that go in which score every document as `weights` of the columns that come out do, up
+    /// to a constant; `None` for a stage that is not linear. One row per column, one column per score.
+    fn pull_back(&self, _weights: &Dense) -> Result<Option<Dense>> {
+        Ok(None)
+    }
 }
 
 /// Matrix to scores, not yet fitted.

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
     let options = input::options(&args.reading)?;
     let (model, _) = inspect::open(&args.model, run)?;
     let mut documents = input::open(&args.data, &options)?;
-    let (mut rows, mut columns) = (0, 0);
+    let (mut rows, mut columns, mut negative) = (0, 0, 0);
     let quiet = run.quiet();
     let write = |file: &mut File| {
         let mut writer = open(file.try_clone()?)?;
@@ -49,6 +49,7 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
             let ids: Vec<String> = batch.into_iter().map(|document| document.id).collect();
             rows += vectors.rows();
             columns = vectors.cols();
+            negative = vectors.negative();
             writer.write(&ids, &vectors)
         })?;
         if rows == 0 {
@@ -59,6 +60,12 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
         writer.finish()
     };
     run.watch("embed", None, || output::write_beside(&args.output, write))?;
+    if negative > 0 {
+        run.warn(&format!(
+            "the last {negative} columns count negatively: the inner product of two documents is that of the columns before \
+             them minus that of these (`varnorm` keeps sparse rows that way); end the recipe with lsi for plain vectors"
+        ));
+    }
     let skipped = input::report_skipped(&documents, run);
     let size = std::fs::metadata(&args.output)?.len();
     if everywhere.json {
@@ -66,6 +73,7 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
             "output": args.output.display().to_string(),
             "documents": rows,
             "columns": columns,
+            "negative_columns": negative,
             "skipped": skipped,
             "bytes": size,
             "seconds": output::seconds(run),

@@ -60,6 +60,23 @@ impl VarNormModel {
         self.make.sparse == 0 && self.make.negative == 0
     }
 
+    /// The weights of input columns that score a document as `weights` of the output columns score its projection: what
+    /// a term adds to a score, directly and through the directions.
+    pub fn pull_back(&self, weights: &Dense) -> Result<Dense> {
+        if weights.rows() != self.width() {
+            return Err(Error::Shape { what: "weights after varnorm", expected: self.width(), found: weights.rows() });
+        }
+        let part = |from: usize, to: usize| weights.select_rows(&(from..to).collect::<Vec<_>>());
+        let mut own = part(0, self.n_columns());
+        let (through, sign) = match self.is_explicit() {
+            true => (self.vectors.transposed_matmul(&own)?, -1.0),
+            false => (part(self.n_columns(), self.width()), 1.0),
+        };
+        let through = self.vectors.matmul(&through)?;
+        own.values_mut().iter_mut().zip(through.values()).for_each(|(own, through)| *own += sign * through);
+        Ok(own)
+    }
+
     /// Directions removed.
     pub fn components(&self) -> usize {
         self.vectors.cols()

@@ -1,12 +1,13 @@
 //! The `discriminant` stage.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::super::{AnyStage, StageInfo, StageKind};
 use super::same_columns;
 use crate::corpus::Labels;
-use crate::matrix::Matrix;
-use crate::project::{DiscriminantModel, DiscriminantParams, Prepared, SHRINKAGE_GRID, Shrinkage};
+use crate::matrix::{Dense, Matrix};
+use crate::project::{DiscriminantModel, DiscriminantParams, Prepared, SHRINKAGE_GRID, Shrinkage, VarNormParams};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
 use crate::recipe::stage::{FittedProjector, Projector, Stage};
@@ -102,6 +103,8 @@ impl DiscriminantParams {
                 SHRINKAGE_GRID.len(),
                 &quiet,
                 |x, labels, held, judge| {
+                    let (x, held) = unseen(x, labels, held, &quiet)?;
+                    let (x, held) = (x.as_ref(), held.as_ref());
                     // What does not depend on the shrinkage is done once for each fold.
                     let prepared = Prepared::new(x, labels, least, &quiet)?;
                     for (choice, &shrinkage) in SHRINKAGE_GRID.iter().enumerate() {
@@ -124,6 +127,30 @@ impl DiscriminantParams {
     }
 }
 
+/// The training and held-out rows of a fold as they are when `varnorm` has not seen the labels of the held-out ones:
+/// columns that count negatively come from it, and the rows without them are what it was given, so it is fitted again.
+/// Otherwise held-out documents would lie as near to their classes as training ones, and too little shrinkage would win.
+fn unseen<'a>(
+    x: &'a Matrix,
+    labels: &Labels,
+    held: &'a Matrix,
+    run: &Run,
+) -> Result<(Cow<'a, Matrix>, Cow<'a, Matrix>)> {
+    let components = x.negative();
+    if components == 0 {
+        return Ok((Cow::Borrowed(x), Cow::Borrowed(held)));
+    }
+    let plain = |x: &Matrix| {
+        let (sparse, dense, negative) = x.clone().into_parts();
+        let kept = dense.cols() - negative;
+        let values = (0..dense.rows()).flat_map(|row| dense.row(row)[..kept].iter().copied()).collect();
+        Matrix::new(sparse, Dense::new(dense.rows(), kept, values)?, 0)
+    };
+    let (x, held) = (plain(x)?, plain(held)?);
+    let varnorm = VarNormParams { components, ..VarNormParams::default() }.fit(&x, labels, run)?;
+    Ok((Cow::Owned(varnorm.transform(x, run)?), Cow::Owned(varnorm.transform(held, run)?)))
+}
+
 impl FittedProjector for DiscriminantModel {
     fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix> {
         DiscriminantModel::transform(self, &x, run)
@@ -141,5 +168,9 @@ impl FittedProjector for DiscriminantModel {
 
     fn n_columns(&self, before: usize) -> Result<usize> {
         same_columns("columns for discriminant", self.vectors().rows(), before, self.components())
+    }
+
+    fn pull_back(&self, weights: &Dense) -> Result<Option<Dense>> {
+        self.vectors().matmul(weights).map(Some)
     }
 }

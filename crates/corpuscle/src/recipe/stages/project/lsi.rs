@@ -96,4 +96,8 @@ impl FittedProjector for LsiModel {
         }
         Some(vectors)
     }
+
+    fn pull_back(&self, weights: &Dense) -> Result<Option<Dense>> {
+        self.vectors().matmul(weights).map(Some)
+    }
 }

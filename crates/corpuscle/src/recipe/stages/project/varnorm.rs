@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::{AnyStage, StageInfo, StageKind};
 use super::same_columns;
 use crate::corpus::Labels;
-use crate::matrix::Matrix;
+use crate::matrix::{Dense, Matrix};
 use crate::project::{VarNormModel, VarNormParams};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
@@ -86,5 +86,9 @@ impl FittedProjector for VarNormModel {
 
     fn n_columns(&self, before: usize) -> Result<usize> {
         same_columns("columns for varnorm", VarNormModel::n_columns(self), before, self.width())
+    }
+
+    fn pull_back(&self, weights: &Dense) -> Result<Option<Dense>> {
+        VarNormModel::pull_back(self, weights).map(Some)
     }
 }
