@@ -34,7 +34,8 @@ def one_layer(x, prototypes, noise, ridge=1e-5):
     bias = centre - keep * (mean @ weights)
     z = np.tanh(x @ weights + bias)
     z -= z.mean(0)
-    return z * np.sqrt((x.multiply(x)).sum() / (z**2).sum())
+    length = np.sqrt(2 * x.multiply(x).sum() / x.shape[0])
+    return z * (length / np.linalg.norm(z, axis=1, keepdims=True))
 
 
 def main():

@@ -173,7 +173,7 @@ mod tests {
         let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
         let split = halves(&labels, 1, 0.7, 1).unwrap().remove(0);
         let recipe = Recipe::parse("tfidf | lsi(10) | svm(calibrate=0)").unwrap();
-        let curves = label_curves(&[recipe.clone()], &documents, &split, &[Some(30)], 2, &run).unwrap();
+        let curves = label_curves(std::slice::from_ref(&recipe), &documents, &split, &[Some(30)], 2, &run).unwrap();
         let mut hidden = documents.clone();
         let train = labels.select(&split.train);
         let kept: Vec<usize> = draw_labels(&train, 30, 1, &run).iter().map(|&row| split.train[row]).collect();

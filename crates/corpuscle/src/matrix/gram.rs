@@ -167,14 +167,9 @@ impl<'a> ShiftedGram<'a> {
                 let open = norms[lane] > goals[lane] && curvature[lane] > 0.0;
                 step[lane] = if open { (along[lane] / curvature[lane]) as f32 } else { 0.0 };
             }
-            for (((solution, residual), direction), image) in
-                solution.iter_mut().zip(residual.iter_mut()).zip(direction.iter()).zip(image.iter())
-            {
-                for lane in 0..LANES {
-                    solution.0[lane] += step[lane] * direction.0[lane];
-                    residual.0[lane] -= step[lane] * image.0[lane];
-                }
-            }
+            let back = step.map(|step| -step);
+            solution.iter_mut().zip(&*direction).for_each(|(to, from)| add_scaled(to, &step, from));
+            residual.iter_mut().zip(&*image).for_each(|(to, from)| add_scaled(to, &back, from));
             norms = dots(residual, residual);
             along = self.precondition_into(residual, direction, &along);
         }
@@ -199,8 +194,8 @@ impl<'a> ShiftedGram<'a> {
             keep[lane] = if before[lane] > 0.0 { (along[lane] / before[lane]) as f32 } else { 0.0 };
         }
         for ((direction, residual), &scale) in direction.iter_mut().zip(residual).zip(&self.preconditioner) {
-            for lane in 0..LANES {
-                direction.0[lane] = scale * residual.0[lane] + keep[lane] * direction.0[lane];
+            for ((to, from), keep) in direction.0.iter_mut().zip(&residual.0).zip(&keep) {
+                *to = scale * from + keep * *to;
             }
         }
         along
@@ -231,6 +226,14 @@ fn dots(left: &[Lane], right: &[Lane]) -> [f64; LANES] {
     total
 }
 
+/// Adds `from` to `to`, each lane with a factor of its own.
+#[inline]
+fn add_scaled(to: &mut Lane, factors: &[f32; LANES], from: &Lane) {
+    for ((to, factor), from) in to.0.iter_mut().zip(factors).zip(&from.0) {
+        *to += factor * from;
+    }
+}
+
 fn widen(total: &mut [f64; LANES], part: &Lane) {
     total.iter_mut().zip(&part.0).for_each(|(total, &part)| *total += f64::from(part));
 }
@@ -259,11 +262,11 @@ mod tests {
         }
         let (mut columns, mut out) = (vec![Lane::default(); 40], vec![Lane::default(); 70]);
         gram.apply(&y, &mut columns, &mut out);
-        for i in 0..70 {
+        for (i, out) in out.iter().enumerate() {
             assert!((1.0 / gram.preconditioner[i] - entry(i, i)).abs() < 1e-3 * entry(i, i));
-            for k in 0..LANES {
+            for (k, found) in out.0.iter().enumerate() {
                 let sum: f32 = (0..70).map(|j| entry(i, j) * y[j].0[k]).sum();
-                assert!((sum - out[i].0[k]).abs() < 1e-2, "{sum} {}", out[i].0[k]);
+                assert!((sum - found).abs() < 1e-2, "{sum} {found}");
             }
         }
         let mut work = Workspace::default();

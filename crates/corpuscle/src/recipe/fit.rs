@@ -14,6 +14,9 @@ use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
 
+/// Terms with weights, largest first.
+pub type TermWeights = Vec<(String, f32)>;
+
 /// A fitted part of a recipe.
 #[derive(Debug)]
 pub(super) enum Fitted {
@@ -204,7 +207,7 @@ impl Fitted {
         flow: Flow<'_>,
         names: Vec<String>,
         run: &Run,
-    ) -> Result<Option<Vec<Vec<(String, f32)>>>> {
+    ) -> Result<Option<Vec<TermWeights>>> {
         match (self, flow) {
             (Fitted::Project { stage, .. }, Flow::Matrix(matrix)) => {
                 let name = |(column, weight): (u32, f32)| Some((names.get(column as usize)?.clone(), weight));

@@ -23,6 +23,7 @@ mod terms;
 mod training;
 
 pub use data::{Corpus, for_each_batch};
+pub use fit::TermWeights;
 pub use later::{Judge, Later};
 pub use model::{BeforeAndAfter, Contribution, Model, Predictions, Represented};
 pub use plan::Recipe;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::data::Corpus;
 use super::decide::Decision;
-use super::fit::{Fitted, Flow, Kept};
+use super::fit::{Fitted, Flow, Kept, TermWeights};
 use super::held_out::HeldOut;
 use super::later::Later;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
@@ -296,7 +296,7 @@ impl Model {
 
     /// The terms that each text brings to mind, with weights, largest first: what a stage such as `dcot` reconstructs
     /// beyond what it expects of any text. The empty text gets just that. `None` when no stage reconstructs terms.
-    pub fn reconstruct<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Option<Vec<Vec<(String, f32)>>>> {
+    pub fn reconstruct<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Option<Vec<TermWeights>>> {
         let tokens = self.recipe.words().tokenize(texts, run)?;
         self.body.reconstruct(Flow::Words(&tokens), Vec::new(), run)
     }

@@ -71,6 +71,9 @@ pub trait Projector: Stage {
     fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedProjector>>;
 }
 
+/// Columns with weights, largest first.
+pub type ColumnWeights = Vec<(u32, f32)>;
+
 /// Matrix to matrix, fitted.
 pub trait FittedProjector: Debug + Send + Sync {
     /// The projected matrix of any documents.
@@ -96,7 +99,7 @@ pub trait FittedProjector: Debug + Send + Sync {
     }
     /// For each document the columns of its input that it brings to mind, with weights, largest first; an empty document
     /// gets what is expected anywhere. `None` for a stage that reconstructs nothing.
-    fn reconstruct(&self, _x: &Matrix, _run: &Run) -> Result<Option<Vec<Vec<(u32, f32)>>>> {
+    fn reconstruct(&self, _x: &Matrix, _run: &Run) -> Result<Option<Vec<ColumnWeights>>> {
         Ok(None)
     }
     /// The weights of the columns that go in which score every document as `weights` of the columns that come out do, up

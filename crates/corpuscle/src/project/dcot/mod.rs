@@ -23,12 +23,13 @@
 //! cheapest and fits in memory.
 //!
 //! # What is put beside x
-//! Each z^l is centred on its training mean and scaled so that its mean squared length is `weight` times that of x.
-//! tanh outputs of short and long texts differ in size by a factor of ten, and a linear classifier's single cost
-//! parameter cannot fit both; so scaled, one setting serves both.
+//! Each z^l is centred on its training mean, and each document's brought to a squared length of `weight` times the mean
+//! of x's. As they come, tanh outputs of short and long documents differ in size by a factor of ten, later layers' are
+//! larger still, and a linear classifier with its one cost parameter then hears the loudest: a second layer helps short
+//! texts and hurts long ones. Brought to one length it helps both.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
-//! 2012. We differ in the centring and scaling, in counting a term's documents and not its occurrences for the most
+//! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
 //! frequent terms (tf-idf knows no occurrences), and in the solvers.
 //!
 //! ```
@@ -117,7 +118,7 @@ pub struct DcotParams {
     pub layers: Layers,
     /// Which terms are reconstructed.
     pub select: Select,
-    /// The mean squared length of each layer's output, as a multiple of that of x.
+    /// The squared length of each layer's output, as a multiple of the mean of x's.
     pub weight: f64,
     /// What is added to the diagonal, as a share of its mean.
     pub ridge: f64,
@@ -132,7 +133,7 @@ impl Default for DcotParams {
             noise: Noise::Value(0.95),
             layers: Layers::Value(2),
             select: Select::Frequent,
-            weight: 1.0,
+            weight: 2.0,
             ridge: 1e-5,
             solver: Solver::Auto,
         }

@@ -16,9 +16,10 @@ const ROWS: usize = 256;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DcotModel {
     layers: Vec<Layer>,
-    /// For each layer what is taken from its output, and the factor it is then given, before it is put beside x.
+    /// For each layer what is taken from its output before it is put beside x.
     centres: Vec<Vec<f32>>,
-    scales: Vec<f32>,
+    /// The length that each layer's output is then brought to.
+    length: f32,
     prototypes: Vec<u32>,
     noise: f64,
     solver: Option<Solver>,
@@ -36,14 +37,8 @@ pub(super) fn fit(
     let (x, _, _) = x.into_parts();
     let width = prototypes.len();
     let (first, solver) = layer::first(&x, &prototypes, noise, params.ridge, params.solver, run)?;
-    let mut model = DcotModel {
-        layers: vec![first],
-        centres: Vec::new(),
-        scales: Vec::new(),
-        prototypes,
-        noise,
-        solver: Some(solver),
-    };
+    let mut model =
+        DcotModel { layers: vec![first], centres: Vec::new(), length: 1.0, prototypes, noise, solver: Some(solver) };
     let mut z = Dense::zeros(x.rows(), count * width);
     model.apply(&x, 0, &mut z);
     while model.layers.len() < count {
@@ -54,14 +49,9 @@ pub(super) fn fit(
         model.apply(&x, model.layers.len() - 1, &mut z);
     }
     let square = x.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>() / x.rows() as f64;
-    for number in 0..count {
-        let moments = moments(&z, number * width..(number + 1) * width);
-        let rows = x.rows() as f64;
-        let spread: f64 = moments.iter().map(|&(mean, squares)| (squares / rows - mean * mean).max(0.0)).sum();
-        let scale = if spread > 0.0 { (params.weight * square / spread).sqrt() as f32 } else { 1.0 };
-        model.scales.push(if scale.is_finite() { scale } else { 1.0 });
-        model.centres.push(moments.iter().map(|&(mean, _)| mean as f32).collect());
-    }
+    model.length = (params.weight * square).sqrt() as f32;
+    let all = moments(&z, 0..count * width);
+    model.centres = all.chunks(width).map(|part| part.iter().map(|&(mean, _)| mean as f32).collect()).collect();
     model.centre_and_scale(&mut z);
     Ok((model, Matrix::new(x, z, 0)?))
 }
@@ -93,8 +83,12 @@ impl DcotModel {
         let (width, all) = (self.prototypes.len(), z.cols());
         z.values_mut().par_chunks_mut(all * ROWS).for_each(|rows| {
             for row in rows.chunks_mut(all) {
-                for ((block, centre), &scale) in row.chunks_mut(width).zip(&self.centres).zip(&self.scales) {
-                    block.iter_mut().zip(centre).for_each(|(to, centre)| *to = scale * (*to - centre));
+                for (block, centre) in row.chunks_mut(width).zip(&self.centres) {
+                    block.iter_mut().zip(centre).for_each(|(to, centre)| *to -= centre);
+                    let square: f64 = block.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+                    // A document just like the mean has no direction to go in.
+                    let scale = if square > 0.0 { f64::from(self.length) / square.sqrt() } else { 0.0 };
+                    block.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
                 }
             }
         });
@@ -180,7 +174,6 @@ impl DcotModel {
         let layers = layers.max(1);
         self.layers.truncate(layers);
         self.centres.truncate(layers);
-        self.scales.truncate(layers);
         self
     }
 
@@ -188,7 +181,8 @@ impl DcotModel {
     pub fn save(&self, out: &mut StoreWriter) {
         out.put_u32("prototypes", &self.prototypes);
         out.put_f64("noise", &[1], &[self.noise]);
-        out.put_f32("scales", &[self.scales.len()], &self.scales);
+        out.put_u32("layers", &[self.layers.len() as u32]);
+        out.put_f32("length", &[1], &[self.length]);
         for (number, (layer, centre)) in self.layers.iter().zip(&self.centres).enumerate() {
             out.scope(&number.to_string(), |out| {
                 layer.weights.save("weights", out);
@@ -202,13 +196,14 @@ impl DcotModel {
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let prototypes = store.u32s("prototypes", None)?;
         let noise = store.f64s("noise", &[Some(1)])?.0[0];
-        let (scales, _) = store.f32s("scales", &[None])?;
-        if scales.is_empty() || scales.len() > MOST_LAYERS || prototypes.is_empty() {
+        let count = store.u32s("layers", Some(1))?[0] as usize;
+        let length = store.f32s("length", &[Some(1)])?.0[0];
+        if !(1..=MOST_LAYERS).contains(&count) || prototypes.is_empty() {
             return Err(Error::model("dcot: the number of layers or prototypes is out of range"));
         }
         let width = prototypes.len();
         let (mut layers, mut centres) = (Vec::new(), Vec::new());
-        for number in 0..scales.len() {
+        for number in 0..count {
             let store = store.scope(&number.to_string());
             let rows = (number > 0).then_some(width);
             let weights = Dense::load(&store, "weights", rows, Some(width))?;
@@ -220,7 +215,7 @@ impl DcotModel {
         if !ascending || prototypes.last().is_some_and(|&last| last as usize >= layers[0].weights.rows()) {
             return Err(Error::model("dcot: the prototypes do not ascend or are out of range"));
         }
-        Ok(DcotModel { layers, centres, scales, prototypes, noise, solver: None })
+        Ok(DcotModel { layers, centres, length, prototypes, noise, solver: None })
     }
 }
 
@@ -230,13 +225,13 @@ impl DcotModel {
 fn tanh(x: f32) -> f32 {
     let x = x.clamp(-7.905_311, 7.905_311);
     let s = x * x;
-    let mut p = s * -2.760_768_5e-16 + 2.000_187_9e-13;
+    let mut p = s * -2.760_768_5e-16 + 2.000_188e-13;
     p = s * p - 8.604_672e-11;
     p = s * p + 5.122_297e-8;
     p = s * p + 1.485_722_4e-5;
     p = s * p + 6.372_619_3e-4;
     p = s * p + 4.893_524_6e-3;
-    let mut q = s * 1.198_258_4e-6 + 1.185_347_06e-4;
+    let mut q = s * 1.198_258_4e-6 + 1.185_347_1e-4;
     q = s * q + 2.268_434_6e-3;
     q = s * q + 4.893_525e-3;
     x * p / q

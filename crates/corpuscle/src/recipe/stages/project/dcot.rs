@@ -9,7 +9,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::project::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
-use crate::recipe::stage::{FittedProjector, Projector, Stage};
+use crate::recipe::stage::{ColumnWeights, FittedProjector, Projector, Stage};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -46,7 +46,7 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
         },
         Parameter { name: "select", about: "frequent (default) or information_gain" },
         Parameter { name: "terms", about: "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line" },
-        Parameter { name: "weight", about: "squared length of each layer's output beside that of the document (1)" },
+        Parameter { name: "weight", about: "squared length of each layer's output beside that of the document (2)" },
         Parameter { name: "ridge", about: "added to the diagonal of the equations, as a share of its mean (0.00001)" },
         Parameter { name: "solver", about: "auto (default), woodbury, cholesky or gradients" },
     ],
@@ -217,7 +217,7 @@ impl FittedProjector for DcotModel {
         same_columns("columns for dcot", self.columns(), before, width)
     }
 
-    fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Option<Vec<Vec<(u32, f32)>>>> {
+    fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Option<Vec<ColumnWeights>>> {
         DcotModel::reconstruct(self, x, run).map(Some)
     }
 }
