@@ -42,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True)
     parser.add_argument("--ours", required=True, help="the dcot program")
-    parser.add_argument("--noise", type=float, default=0.7)
+    parser.add_argument("--noise", type=float, default=0.97)
     parser.add_argument("--prototypes", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=2, help="runs of each; the fastest counts")
     args = parser.parse_args()

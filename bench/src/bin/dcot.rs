@@ -26,7 +26,7 @@ struct Args {
     #[arg(long)]
     out: PathBuf,
     /// Share of words removed
-    #[arg(long, default_value_t = 0.7)]
+    #[arg(long, default_value_t = 0.97)]
     noise: f64,
     /// Prototype terms
     #[arg(long, default_value_t = 1000)]

@@ -19,10 +19,10 @@ const MOST_STEPS: usize = 2000;
 
 /// Measured on two cores, in seconds over both: a multiply-add of a dense `f32` and `f64` product, an addition while a
 /// sparse Gram matrix is written out, and a sparse non-zero times sixteen lanes.
-const DENSE_F32: f64 = 8e-12;
-const DENSE_F64: f64 = 1.6e-11;
+const DENSE_F32: f64 = 1.5e-11;
+const DENSE_F64: f64 = 3e-11;
 const SCATTERED: f64 = 6e-10;
-const LANE: f64 = 2e-9;
+const LANE: f64 = 1e-9;
 
 /// z = tanh(x · weights + bias): one row of `weights` per input, one column per prototype.
 #[derive(Debug, Clone, PartialEq)]

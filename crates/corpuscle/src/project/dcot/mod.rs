@@ -130,7 +130,7 @@ impl Default for DcotParams {
     fn default() -> Self {
         DcotParams {
             prototypes: 1000,
-            noise: Noise::Value(0.95),
+            noise: Noise::Value(0.97),
             layers: Layers::Value(2),
             select: Select::Frequent,
             weight: 2.0,

@@ -14,7 +14,7 @@ use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
 /// What `noise=auto` chooses from; the first of equals wins, so the usual value comes first.
-const NOISES: [f64; 4] = [0.95, 0.9, 0.98, 0.7];
+const NOISES: [f64; 4] = [0.97, 0.9, 0.99, 0.7];
 /// What `layers=auto` chooses from.
 const LAYERS: [usize; 3] = [2, 1, 3];
 /// Folds of those choices.
@@ -38,7 +38,7 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
         Parameter { name: "prototypes", about: "terms to reconstruct (1000)" },
         Parameter {
             name: "noise",
-            about: "share of words removed while learning (0.95), or auto: by cross-validation",
+            about: "share of words removed while learning (0.97), or auto: by cross-validation",
         },
         Parameter {
             name: "layers",
