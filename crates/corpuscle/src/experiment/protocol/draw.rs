@@ -79,76 +79,85 @@ impl Protocol {
         }
     }
 
-    /// The draw of run `number`: unless the parts are given, every run draws its documents anew, so that no result hangs
-    /// on which ones they were. The first `learnt` documents are those of the first [selection](Self::selections).
-    pub fn draw(&self, documents: &[Document], learnt: usize, number: u64, seed: u64) -> Result<Draw> {
+    /// The documents that take part at all, and how many of them are among the first `learnt`: with one label, or any
+    /// number when several may be, and only such labels as the protocol, the numbers of documents or, for given parts,
+    /// both parts allow.
+    pub(super) fn taking_part(&self, documents: &[Document], learnt: usize) -> Result<(Vec<Document>, usize)> {
+        let usable = |document: &Document| match document.labels.as_deref() {
+            Some([_]) => true,
+            Some([_, ..]) => self.multi_label,
+            _ => false,
+        };
+        let is_given = matches!(self.parts, Parts::Given { .. });
+        let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+        for (row, document) in documents.iter().enumerate().filter(|(_, document)| usable(document)) {
+            let part = usize::from(is_given && row >= learnt);
+            document.labels.iter().flatten().for_each(|label| counts.entry(label).or_default()[part] += 1);
+        }
+        if let Some(class) = self.classes.iter().find(|class| !counts.contains_key(class.as_str())) {
+            return Err(Error::data(format!("{}: no document has the label `{class}` alone", self.file)));
+        }
+        let allowed = |label: &String| {
+            let wanted = self.classes.is_empty() || self.classes.contains(label);
+            let [first, second] = counts.get(label.as_str()).copied().unwrap_or_default();
+            wanted && first + second >= self.at_least && (!is_given || (first > 0 && second > 0))
+        };
+        let mut picked = Vec::new();
+        let mut first = 0;
+        for (row, document) in documents.iter().enumerate() {
+            if usable(document) && document.labels.iter().flatten().all(allowed) {
+                picked.push(document.clone());
+                first += usize::from(row < learnt);
+            }
+        }
+        let labels: BTreeSet<&String> = picked.iter().flat_map(|document| document.labels.iter().flatten()).collect();
+        if labels.len() < 2 {
+            return Err(Error::data(format!("{}: fewer than two labels have enough documents", self.file)));
+        }
+        Ok((picked, first))
+    }
+
+    /// The draw of run `number` from documents that [take part](Self::taking_part): unless the parts are given, every
+    /// run draws its documents anew, so that no result hangs on which ones they were. The first `learnt` documents are
+    /// those of the first [selection](Self::selections).
+    pub(super) fn draw(&self, documents: &[Document], learnt: usize, number: u64, seed: u64) -> Result<Draw> {
         if let Parts::Given { transductive, .. } = self.parts {
-            return self.given(documents, learnt, transductive);
+            let (train, test): (Vec<usize>, Vec<usize>) = ((0..learnt).collect(), (learnt..documents.len()).collect());
+            let unlabelled = if transductive { test.clone() } else { Vec::new() };
+            return Ok(Draw { train, development: Vec::new(), test, unlabelled });
         }
         let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (row, document) in documents.iter().enumerate() {
-            if let Some([label]) = document.labels.as_deref() {
+            // A document of several labels is drawn by its first.
+            if let Some(label) = document.labels.iter().flatten().next() {
                 rows.entry(label.as_str()).or_default().push(row);
             }
         }
-        let counts = rows.iter().map(|(&label, rows)| (label, rows.len())).collect();
-        let taking_part = self.taking_part(&counts)?;
-        if taking_part.len() < 2 {
-            return Err(Error::data(format!("{}: fewer than two labels have enough documents", self.file)));
-        }
         let mut rng = Rng::seed_from_u64(seed.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let mut draw = Draw::default();
-        for (label, mut rows) in rows.into_iter().filter(|(label, _)| taking_part.contains(label)) {
+        for (label, mut rows) in rows {
             rows.shuffle(&mut rng);
             let sizes = match self.parts {
                 Parts::Share { train, per_class } => {
                     rows.truncate(per_class.unwrap_or(usize::MAX));
-                    let learnt = (train * rows.len() as f64).round() as usize;
-                    [learnt, 0, rows.len() - learnt.min(rows.len())]
+                    let learnt = ((train * rows.len() as f64).round() as usize).min(rows.len());
+                    [learnt, 0, rows.len() - learnt]
                 }
                 Parts::Counts { train, development, test } => [train, development, test],
                 Parts::Given { .. } => [0; 3],
             };
-            if sizes.iter().sum::<usize>() > rows.len() || sizes[0] == 0 || sizes[2] == 0 {
-                let (all, wanted) = (rows.len(), sizes.iter().sum::<usize>());
+            let [train, development, test] = sizes;
+            if train + development + test > rows.len() || (!self.multi_label && (train == 0 || test == 0)) {
+                let (all, wanted) = (rows.len(), train + development + test);
                 return Err(Error::data(format!("`{label}` has {all} documents, and {wanted} are to be drawn of it")));
             }
-            let (train, rest) = rows.split_at(sizes[0]);
-            let (development, rest) = rest.split_at(sizes[1]);
-            draw.train.extend(train);
-            draw.development.extend(development);
-            draw.test.extend(&rest[..sizes[2]]);
+            draw.train.extend(&rows[..train]);
+            draw.development.extend(&rows[train..train + development]);
+            draw.test.extend(&rows[train + development..train + development + test]);
         }
         draw.train.sort_unstable();
         draw.development.sort_unstable();
         draw.test.sort_unstable();
         Ok(draw)
-    }
-
-    /// The parts as the data give them: documents whose labels all occur in both parts.
-    fn given(&self, documents: &[Document], learnt: usize, transductive: bool) -> Result<Draw> {
-        let takes_part = |document: &Document| match document.labels.as_deref() {
-            Some([_]) => true,
-            Some([_, ..]) => self.multi_label,
-            _ => false,
-        };
-        let (before, after) = documents.split_at(learnt.min(documents.len()));
-        let labels = |part: &[Document]| -> BTreeSet<String> {
-            part.iter()
-                .filter(|document| takes_part(document))
-                .flat_map(|d| d.labels.clone().unwrap_or_default())
-                .collect()
-        };
-        let both: BTreeSet<String> = labels(before).intersection(&labels(after)).cloned().collect();
-        let known = |document: &Document| document.labels.iter().flatten().all(|label| both.contains(label));
-        let rows = |range: std::ops::Range<usize>| -> Vec<usize> {
-            range.filter(|&row| takes_part(&documents[row]) && known(&documents[row])).collect()
-        };
-        let (train, test) = (rows(0..before.len()), rows(before.len()..documents.len()));
-        if train.is_empty() || test.is_empty() {
-            return Err(Error::data(format!("{}: no labels occur in both parts of the data", self.file)));
-        }
-        let unlabelled = if transductive { test.clone() } else { Vec::new() };
-        Ok(Draw { train, development: Vec::new(), test, unlabelled })
     }
 }

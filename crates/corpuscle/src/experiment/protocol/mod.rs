@@ -12,7 +12,7 @@ mod run;
 pub use draw::{Draw, Parts};
 pub use run::{Chosen, ClaimTest, Point, Reproduction};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -296,16 +296,6 @@ impl Protocol {
     /// Whether a system is the same at every point of the curve.
     fn is_constant(&self, system: &System) -> bool {
         self.along.as_ref().is_none_or(|along| !system.recipe.contains(&format!("{{{}}}", along.name)))
-    }
-
-    /// The classes that take part, given how many documents each has.
-    fn taking_part<'a>(&self, counts: &BTreeMap<&'a str, usize>) -> Result<BTreeSet<&'a str>> {
-        if let Some(class) = self.classes.iter().find(|class| !counts.contains_key(class.as_str())) {
-            return Err(Error::data(format!("{}: no document has the one label `{class}`", self.file)));
-        }
-        let wanted = |class: &str| self.classes.is_empty() || self.classes.iter().any(|wanted| wanted == class);
-        let enough = |count: usize| count >= self.at_least.max(1);
-        Ok(counts.iter().filter(|&(class, &count)| wanted(class) && enough(count)).map(|(&class, _)| class).collect())
     }
 }
 

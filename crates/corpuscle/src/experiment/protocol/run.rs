@@ -83,6 +83,8 @@ impl Protocol {
     /// The first `learnt` documents are those of the first of [`Protocol::selections`].
     pub fn run(&self, documents: &[Document], learnt: usize, runs: Option<usize>, run: &Run) -> Result<Reproduction> {
         let runs = runs.unwrap_or(self.runs);
+        let (documents, learnt) = self.taking_part(documents, learnt)?;
+        let documents = documents.as_slice();
         if self.is_label_curve() {
             return self.run_labels(documents, learnt, runs, run);
         }

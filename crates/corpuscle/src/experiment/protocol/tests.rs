@@ -1,6 +1,6 @@
 use super::*;
 use crate::Run;
-use crate::corpus::demo;
+use crate::corpus::{Document, demo};
 
 const SMALL: &str = r#"{"name": "x", "title": "x", "paper": "x", "file": "x",
     "classes": ["billing", "login", "network"], "parts": {"share": {"train": 0.5, "per_class": 30}}, "runs": 2,
@@ -45,7 +45,7 @@ fn fixed_numbers_are_drawn_and_parts_do_not_meet() {
         "{\"counts\": {\"train\": 12, \"development\": 4, \"test\": 5}}",
     );
     let protocol = Protocol::parse(&text).unwrap();
-    let documents = demo().unwrap().train;
+    let (documents, _) = protocol.taking_part(&demo().unwrap().train, 0).unwrap();
     let draw = protocol.draw(&documents, 0, 0, 42).unwrap();
     assert_eq!((draw.train.len(), draw.development.len(), draw.test.len()), (36, 12, 15));
     let mut rows: Vec<usize> = [&draw.train[..], &draw.development, &draw.test].concat();
@@ -73,7 +73,7 @@ fn protocols_that_make_no_sense_are_refused() {
         assert!(SMALL.contains(from) && Protocol::parse(&SMALL.replace(from, to)).is_err(), "{to} was taken");
     }
     let protocol = Protocol::parse(&SMALL.replace("\"login\"", "\"nobody\"")).unwrap();
-    assert!(protocol.draw(&demo().unwrap().train, 0, 0, 1).is_err());
+    assert!(protocol.taking_part(&demo().unwrap().train, 0).is_err());
 }
 
 #[test]
@@ -90,14 +90,19 @@ fn given_parts_stay_and_a_curve_over_labels_hides_labels() {
         .replace(", \"confusions\": [\"b\"]", "");
     let protocol = Protocol::parse(&text).unwrap();
     assert_eq!(protocol.selections().len(), 2);
-    let draw = protocol.draw(&documents, learnt, 3, 42).unwrap();
-    assert!(draw.train.iter().all(|&row| row < learnt) && draw.test.iter().all(|&row| row >= learnt));
-    assert_eq!((draw.train.len() + draw.test.len(), &draw.unlabelled), (documents.len(), &draw.test));
+    let (picked, first) = protocol.taking_part(&documents, learnt).unwrap();
+    let wanted = |part: &[Document]| {
+        part.iter().filter(|d| d.labels.iter().flatten().all(|l| protocol.classes.contains(l))).count()
+    };
+    assert_eq!((first, picked.len()), (wanted(&documents[..learnt]), wanted(&documents)));
+    let draw = protocol.draw(&picked, first, 3, 42).unwrap();
+    assert!(draw.train.iter().all(|&row| row < first) && draw.test.iter().all(|&row| row >= first));
+    assert_eq!((draw.train.len() + draw.test.len(), &draw.unlabelled), (picked.len(), &draw.test));
 
     let axis = "\"along\": {\"name\": \"labels\", \"label\": \"labels\", \"values\": [20, 100, 9999]}";
     let curve = text.replace("\"grid\": {\"rank\": [2, 8]}", axis).replace("{rank}", "8");
     let result = Protocol::parse(&curve).unwrap().run(&documents, learnt, Some(3), &run).unwrap();
-    assert_eq!(result.points[2].at, Some(learnt as f64));
+    assert_eq!(result.points[2].at, Some(first as f64));
     let accuracy = |point: usize| result.points[point].spread(1, Figure::Accuracy).0;
     assert!(accuracy(0) < accuracy(1) && accuracy(1) < accuracy(2));
 }
