@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::search::Index;
+use super::search::{Groups, Index};
 use super::{KnnParams, Metric, Vote};
 use crate::classify::check_weights;
 use crate::corpus::Labels;
@@ -165,16 +165,21 @@ impl KnnModel {
     /// The score of every document for every class (documents × classes), by the votes of its neighbours.
     pub fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
         let k = self.params.k.min(self.len());
-        let found = self.index.search(x, k, run)?;
+        let groups = Groups { count: self.classes.len(), offsets: &self.offsets, ids: &self.ids };
+        let found = self.index.search_groups(x, k, Some(groups), run)?;
         let class_weights = self.params.class_weight.of_counts(self.len(), &self.class_counts());
         let classes = self.classes.len();
         let mut scores = Dense::zeros(x.rows(), classes);
         if classes > 0 && k > 0 {
             run.install(|| {
-                let rows = scores.values_mut().par_chunks_mut(classes).zip(found.par_chunks(k)).with_min_len(64);
+                let found = found.nearest.par_chunks(k).zip(found.groups.par_chunks(classes + 1));
+                let rows = scores.values_mut().par_chunks_mut(classes).zip(found).with_min_len(64);
                 rows.for_each_init(
                     || vec![0f64; classes],
-                    |votes, (out, found)| self.vote(found, &class_weights, votes, out),
+                    |votes, (out, (found, nearest))| {
+                        self.vote(found, &class_weights, votes, out);
+                        self.rank_without_votes(found, nearest, votes, out);
+                    },
                 );
             });
         }
@@ -209,6 +214,20 @@ impl KnnModel {
             votes.iter_mut().zip(class_weights).for_each(|(votes, weight)| *votes *= weight);
             let sum: f64 = votes.iter().sum();
             out.iter_mut().zip(votes.iter()).for_each(|(out, &votes)| *out = (votes / sum) as f32);
+        }
+    }
+
+    /// Classes without a vote get scores below 0, by how much nearer their nearest document would have to be to vote.
+    fn rank_without_votes(&self, found: &[(f32, u32)], nearest: &[f32], votes: &[f64], out: &mut [f32]) {
+        let Some(&(last, _)) = found.last() else { return };
+        for ((out, &votes), &nearest) in out.iter_mut().zip(votes).zip(nearest) {
+            if votes <= 0.0 {
+                let short = match self.params.metric {
+                    Metric::Cosine => nearest - last,
+                    Metric::Euclidean => (last + NEAR) / (nearest + NEAR) - 1.0,
+                };
+                *out = short.clamp(-2.0, 0.0);
+            }
         }
     }
 

@@ -52,6 +52,26 @@ struct Query<'a> {
     /// Not negative, no dense part, no value near underflow.
     plain: bool,
     best: Best,
+    /// The largest key of each group's documents, in `f32`; empty when nobody asks.
+    groups: Vec<f32>,
+}
+
+/// Groups of documents whose nearest members are looked for beside the nearest documents: document `i` belongs to
+/// `ids[offsets[i]..offsets[i + 1]]` of `count`.
+#[derive(Clone, Copy)]
+pub(super) struct Groups<'a> {
+    pub(super) count: usize,
+    pub(super) offsets: &'a [u64],
+    pub(super) ids: &'a [u32],
+}
+
+/// What a search finds.
+pub(super) struct Found {
+    /// The nearest documents as (cosine or distance, document), as many for each query.
+    pub(super) nearest: Vec<(f32, u32)>,
+    /// The cosine or distance of the nearest document of each group, to the precision of `f32`; a group without
+    /// documents has −∞ or ∞.
+    pub(super) groups: Vec<f32>,
 }
 
 impl Index {
@@ -96,29 +116,48 @@ impl Index {
 
     /// The nearest `k` documents of every query as (cosine or distance, document), `k` (or all) per query.
     pub(super) fn search(&self, x: &Matrix, k: usize, run: &Run) -> Result<Vec<(f32, u32)>> {
+        Ok(self.search_groups(x, k, None, run)?.nearest)
+    }
+
+    /// [`Index::search`] that also finds how near each group is.
+    pub(super) fn search_groups(
+        &self,
+        x: &Matrix,
+        k: usize,
+        groups: Option<Groups<'_>>,
+        run: &Run,
+    ) -> Result<Found> {
         self.check_make(x)?;
         let k = k.min(self.x.rows());
+        let count = groups.map_or(0, |groups| groups.count);
         let mut found = vec![(0f32, 0u32); x.rows() * k];
+        // One value per query more than there are groups, so that there is something to cut in any case.
+        let mut nearest_of_groups = vec![0f32; x.rows() * (count + 1)];
         if found.is_empty() {
-            return Ok(found);
+            return Ok(Found { nearest: found, groups: Vec::new() });
         }
         let lengths = lengths(x, run)?;
         run.install(|| {
-            found.par_chunks_mut(k * BATCH).enumerate().try_for_each(|(batch, found)| {
+            let batches = found.par_chunks_mut(k * BATCH).zip(nearest_of_groups.par_chunks_mut((count + 1) * BATCH));
+            batches.enumerate().try_for_each(|(batch, (found, of_groups))| {
                 run.check()?;
                 let start = batch * BATCH;
-                let queries = (start..x.rows().min(start + BATCH)).map(|row| self.query(x.row(row), lengths[row], k));
-                let queries = self.search_batch(queries.collect())?;
-                for (found, query) in found.chunks_mut(k).zip(queries) {
+                let queries =
+                    (start..x.rows().min(start + BATCH)).map(|row| self.query(x.row(row), lengths[row], k, count));
+                let queries = self.search_batch(queries.collect(), groups)?;
+                for ((found, of_groups), query) in found.chunks_mut(k).zip(of_groups.chunks_mut(count + 1)).zip(queries) {
                     for (found, (score, document)) in found.iter_mut().zip(query.best.list) {
                         *found = (self.shown(score), document);
+                    }
+                    for (out, &key) in of_groups.iter_mut().zip(&query.groups) {
+                        *out = self.shown(self.from_key(key, &query.length));
                     }
                 }
                 run.advance(found.len() as u64 / k as u64);
                 Ok(())
             })
         })?;
-        Ok(found)
+        Ok(Found { nearest: found, groups: nearest_of_groups })
     }
 
     /// That a matrix has the columns the documents have.
@@ -135,13 +174,14 @@ impl Index {
         Ok(())
     }
 
-    fn query<'a>(&self, row: Row<'a>, length: Length, k: usize) -> Query<'a> {
+    fn query<'a>(&self, row: Row<'a>, length: Length, k: usize, groups: usize) -> Query<'a> {
         let scale = length.scale(self.metric);
         let plain = row.dense.is_empty() && row.values.iter().all(|&v| is_plain((f64::from(v) * scale) as f32));
-        Query { row, length, scale, plain, best: Best { k, list: Vec::with_capacity(k + 1) } }
+        let best = Best { k, list: Vec::with_capacity(k + 1) };
+        Query { row, length, scale, plain, best, groups: vec![f32::NEG_INFINITY; groups] }
     }
 
-    fn search_batch<'a>(&self, mut queries: Vec<Query<'a>>) -> Result<Vec<Query<'a>>> {
+    fn search_batch<'a>(&self, mut queries: Vec<Query<'a>>, groups: Option<Groups<'_>>) -> Result<Vec<Query<'a>>> {
         let mut hits: Vec<Hit> = Vec::new();
         let mut ends = Vec::with_capacity(queries.len());
         let mut chunks = Chunks::default();
@@ -160,6 +200,9 @@ impl Index {
                 from = ends[row];
                 block.add_lists(hits, inner.row_mut(row));
                 self.pick(block, inner.row(row), query, hits.len() + block.width(), &mut chunks);
+                if let Some(groups) = groups {
+                    groups.look(block, inner.row(row), &mut query.groups);
+                }
             }
         }
         Ok(queries)
@@ -231,10 +274,32 @@ impl Index {
         (key - key.abs() * 1e-6) as f32
     }
 
+    /// About the score that a key in `f32` stands for.
+    fn from_key(&self, key: f32, query: &Length) -> f64 {
+        match self.metric {
+            Metric::Cosine => f64::from(key),
+            Metric::Euclidean => (2.0 * f64::from(key) - query.squared).min(0.0),
+        }
+    }
+
     fn shown(&self, score: f64) -> f32 {
         match self.metric {
             Metric::Cosine => score as f32,
             Metric::Euclidean => (-score).sqrt() as f32,
+        }
+    }
+}
+
+impl Groups<'_> {
+    /// Keeps the largest key of each group among the documents of a block.
+    fn look(&self, block: &Block, inner: &[f32], largest: &mut [f32]) {
+        let offsets = &self.offsets[block.start..];
+        for (at, (&inner, &half)) in inner.iter().zip(&block.half).enumerate() {
+            let key = inner - half;
+            for &group in &self.ids[offsets[at] as usize..offsets[at + 1] as usize] {
+                let largest = &mut largest[group as usize];
+                *largest = if key > *largest { key } else { *largest };
+            }
         }
     }
 }

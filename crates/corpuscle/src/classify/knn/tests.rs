@@ -106,7 +106,7 @@ proptest! {
             let back = round_trip(|out| grown.save(out).unwrap(), |store| KnnModel::load(store, &run)).unwrap();
             prop_assert_eq!(&back.scores(&queries, &run).unwrap(), &scores);
             for row in 0..scores.rows() {
-                let sum: f32 = scores.row(row).iter().sum();
+                let sum: f32 = scores.row(row).iter().map(|score| score.max(0.0)).sum();
                 prop_assert!((sum - 1.0).abs() < 1e-5 || (metric == Metric::Cosine && sum == 0.0));
             }
         }
@@ -183,6 +183,22 @@ fn votes_are_what_the_header_says() {
     let lists = [vec!["a".to_string(), "b".to_string()], vec!["b".to_string()], vec![]];
     let several = Labels::from_lists(lists.iter().map(|row| Some(row.as_slice())));
     close(params.fit(&x, &several, None, &run).unwrap().scores(&query, &run).unwrap().row(0), [0.6 / 1.4, 1.0]);
+}
+
+#[test]
+fn classes_without_votes_are_ranked_by_their_nearest_document() {
+    let run = Run::new(1, 1).unwrap();
+    let x = Matrix::from(Dense::from_rows(&[[1.0, 0.0], [0.8, 0.6], [0.6, 0.8], [0.0, 1.0]]));
+    let labels = Labels::from_single(["a", "b", "c", "c"].map(Some));
+    let query = Matrix::from(Dense::from_rows(&[[2.0, 0.0]]));
+    let params = KnnParams { k: 1, ..KnnParams::default() };
+    let scores = params.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    assert!(scores.row(0).iter().zip([1.0, -0.2, -0.4]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", scores.row(0));
+    let params = KnnParams { metric: Metric::Euclidean, ..params };
+    let scores = params.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    let distances = [1.0, (1.44f32 + 0.36).sqrt(), (1.96f32 + 0.64).sqrt()];
+    let expected = [1.0, distances[0] / distances[1] - 1.0, distances[0] / distances[2] - 1.0];
+    assert!(scores.row(0).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{:?}", scores.row(0));
 }
 
 #[test]

@@ -78,7 +78,10 @@ impl FittedClassifier for KnnModel {
 
     /// The share of the votes is the probability.
     fn own_probabilities(&self, scores: &Dense) -> Option<Dense> {
-        Some(scores.clone())
+        // Scores below 0 only rank the classes that got no vote.
+        let mut votes = scores.clone();
+        votes.values_mut().iter_mut().for_each(|vote| *vote = vote.max(0.0));
+        Some(votes)
     }
 
     fn c(&self) -> Option<f64> {
