@@ -38,13 +38,19 @@ fn every_order_of_projections_works_or_says_why_not() {
 #[test]
 fn asking_for_too_much_is_said_and_done_with_less() {
     let place = Place::new();
-    let recipe = "tfidf | varnorm(600) | discriminant(50, shrinkage=1)";
-    let output = place.run(&["train", "demo.jsonl", "--where", "split=train", "--recipe", recipe, "-o", "m.model"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("removed and not 600") && said.contains("kept and not 50"), "{said}");
-    let stages = place.json(&["inspect", "m.model", "--json"])["stages"].clone();
-    assert_eq!(stages[2]["columns"], 7);
+    let train = |recipe: &str| {
+        let output = place.run(&["train", "demo.jsonl", "--where", "split=train", "--recipe", recipe, "-o", "m.model"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    assert!(train("tfidf | varnorm(600) | knn").contains("removed and not 600"));
+    assert!(train("tfidf | varnorm(60) | discriminant(50, shrinkage=1)").contains("kept and not 50"));
+    assert_eq!(place.json(&["inspect", "m.model", "--json"])["stages"][2]["columns"], 7);
+    // Nothing is left in which documents of one class differ.
+    let nothing = "tfidf | varnorm(600) | discriminant(shrinkage=1) | knn";
+    let said = place.fails(1, &["train", "demo.jsonl", "--where", "split=train", "--recipe", nothing, "-o", "x.model"]);
+    assert!(said.contains("fewer directions"), "{said}");
     // Without a classifier there is nobody to ask for the best shrinkage.
     let output = place.run(&["train", "demo.jsonl", "--recipe", "tfidf | discriminant", "-o", "m.model"]);
     assert!(String::from_utf8(output.stderr).unwrap().contains("shrinkage is 1"));

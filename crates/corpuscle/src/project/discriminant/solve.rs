@@ -63,10 +63,14 @@ impl<'a> Prepared<'a> {
         if present.len() < 2 {
             return Err(Error::data("`discriminant` needs documents of at least two classes to tell apart"));
         }
-        let unit = within_scatter(&x, &members) / rank(&x, &members, &present);
-        if unit <= 0.0 || !unit.is_finite() {
+        let (within, squares) = within_scatter(&x, &members);
+        let unit = within / rank(&x, &members, &present);
+        // Less is what rounding leaves of nothing.
+        let differ = within > 1e-6 * squares && unit.is_finite();
+        if !differ {
             return Err(Error::data(
-                "`discriminant` needs classes whose documents differ; here those of each class are all the same",
+                "`discriminant` needs classes whose documents differ; here those of each class are all the same; \
+                 after varnorm, remove fewer directions",
             ));
         }
         let way = way.unwrap_or_else(|| cheaper(&x, &members, present.len()));
@@ -173,9 +177,15 @@ fn rank(x: &Matrix, members: &Members, present: &[usize]) -> f64 {
     members.len().saturating_sub(present.len()).min(columns).max(1) as f64
 }
 
-/// tr(S_w): the squared distances of members to the means of their classes.
-fn within_scatter(x: &Matrix, members: &Members) -> f64 {
+/// tr(S_w), the squared distances of members to the means of their classes, and the squared lengths of their sparse and
+/// dense parts, whose rounding errors it carries.
+fn within_scatter(x: &Matrix, members: &Members) -> (f64, f64) {
     let squares: f64 = members.rows.iter().map(|&row| x.row(row as usize).norm_squared()).sum();
+    let full = |row: crate::matrix::Row<'_>| {
+        let square = |value: &f32| f64::from(*value) * f64::from(*value);
+        row.values.iter().map(square).sum::<f64>() + row.dense.iter().map(square).sum::<f64>()
+    };
+    let stored: f64 = members.rows.iter().map(|&row| full(x.row(row as usize))).sum();
     let mut by_class: Vec<Vec<u32>> = vec![Vec::new(); members.counts.len()];
     members.rows.iter().zip(&members.classes).for_each(|(&row, &class)| by_class[class as usize].push(row));
     let mut sums = vec![0f64; x.cols()];
@@ -193,7 +203,7 @@ fn within_scatter(x: &Matrix, members: &Members) -> f64 {
         }
         means += length / rows.len() as f64;
     }
-    squares - means
+    (squares - means, stored)
 }
 
 fn cheaper(x: &Matrix, members: &Members, classes: usize) -> Way {
@@ -241,6 +251,8 @@ fn krylov(centred: &Centred<'_>, indicators: Dense, ridge: f64, run: &Run) -> Re
     let length: f64 = (0..length.rows()).map(|at| length.row(at)[at]).sum::<f64>().sqrt();
     let (block, found) = orthonormal(indicators.clone(), 1e-4)?;
     let mut basis = vec![first_columns(&block, found)?];
+    // All other blocks are orthogonal to the first, and so to the indicators.
+    let start = transposed_product(&basis[0], &indicators, 0);
     let mut restricted = Small::zeros(0, 0);
     let mut scale = 0.0f64;
     loop {
@@ -257,7 +269,8 @@ fn krylov(centred: &Centred<'_>, indicators: Dense, ridge: f64, run: &Run) -> Re
         }
         restricted = grown(&restricted, &parts);
         scale = (0..restricted.rows()).fold(scale, |scale, at| scale.max(restricted.row(at)[at].abs()));
-        let right = in_basis(&basis, &indicators);
+        let mut right = Small::zeros(restricted.rows(), start.cols());
+        (0..start.rows()).for_each(|row| right.row_mut(row).copy_from_slice(start.row(row)));
         let solution = restricted.solve_shifted(ridge, &right)?;
         let residual = residual(&image, &solution);
         let size: usize = basis.iter().map(Dense::cols).sum();
@@ -320,18 +333,6 @@ fn grown(before: &Small, parts: &[Small]) -> Small {
         first += part.rows();
     }
     after
-}
-
-fn in_basis(basis: &[Dense], vectors: &Dense) -> Small {
-    let size = basis.iter().map(Dense::cols).sum();
-    let mut result = Small::zeros(size, vectors.cols());
-    let mut first = 0;
-    for block in basis {
-        let part = transposed_product(block, vectors, 0);
-        (0..part.rows()).for_each(|row| result.row_mut(first + row).copy_from_slice(part.row(row)));
-        first += part.rows();
-    }
-    result
 }
 
 fn combine(basis: &[Dense], solution: &Dense, rows: usize) -> Result<Dense> {

@@ -78,7 +78,7 @@ fn the_within_class_covariance_is_white_when_hardly_shrunk() {
     let labels = labels(n, 3);
     let run = Run::new(1, 1).unwrap();
     let z = value(1e-6).fit(&x, &labels, &run).unwrap().transform(&x, &run).unwrap();
-    let mut means = vec![[0f64; 2]; 3];
+    let mut means = [[0f64; 2]; 3];
     for row in 0..n {
         (0..2).for_each(|at| means[row % 3][at] += f64::from(z.row(row).dense[at]) / (n / 3) as f64);
     }
