@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Embed(Embed),
     /// Shows what a model file holds
     Inspect(Inspect),
+    /// Shows the terms behind each decision
+    Explain(Explain),
     /// Shows what a representation has learnt about words: neighbours before and after, pairs drawn together and apart
     Terms(Terms),
     /// Runs a paper's table and shows ours beside theirs
@@ -226,6 +228,21 @@ pub(crate) struct Compare {
     /// Also writes a page with the curves, with --labels
     #[arg(long, value_name = "FILE", requires = "labels")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// How many terms to show of each document
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) top: u32,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

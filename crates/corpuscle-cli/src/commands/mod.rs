@@ -4,6 +4,7 @@ mod compare;
 mod demo;
 mod embed;
 mod evaluate;
+mod explain;
 mod inspect;
 mod label_curve;
 mod page;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
+        Command::Explain(args) => explain::run(args, everywhere, &run),
         Command::Terms(args) => terms::run(args, everywhere, &run),
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),

@@ -13,17 +13,35 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
     let top = args.top as usize;
     let near = args.words.iter().map(|word| model.near_terms(word, top, run)).collect::<Result<Vec<_>, _>>()?;
     let near: Vec<Neighbourhood> = near.into_iter().flatten().collect();
+    let mut minds = Vec::new();
+    // No word at all is the empty document: what is expected of any text.
+    let asked: Vec<&str> = if args.words.is_empty() { vec![""] } else { args.words.iter().map(String::as_str).collect() };
+    for (word, list) in asked.iter().zip(model.reconstruct(&asked, run)?.unwrap_or_default()) {
+        minds.push((*word, list.into_iter().take(top).collect::<Vec<_>>()));
+    }
     let pairs = if args.words.is_empty() { model.shifted_pairs(top) } else { None };
-    if near.is_empty() && pairs.is_none() {
+    if near.is_empty() && pairs.is_none() && minds.is_empty() {
         return Err(nothing(&model, args.words.is_empty()));
     }
     if everywhere.json {
         let pairs = pairs.map(|[together, apart]| json!({"together": together, "apart": apart}));
-        return output::print_json(&json!({"recipe": model.metadata().recipe, "words": near, "pairs": pairs}));
+        let minds: Vec<_> = minds.iter().map(|(word, list)| json!({
+            "word": word,
+            "terms": list.iter().map(|(term, weight)| json!({"term": term, "weight": weight})).collect::<Vec<_>>(),
+        })).collect();
+        return output::print_json(
+            &json!({"recipe": model.metadata().recipe, "words": near, "pairs": pairs, "reconstructs": minds}),
+        );
     }
     let mut text = String::new();
     for near in &near {
         text.push_str(&neighbours(near));
+        text.push('\n');
+    }
+    for (word, list) in &minds {
+        let heading = if word.is_empty() { "expected of any text".to_string() } else { format!("{word} brings to mind") };
+        let rows = list.iter().map(|(term, weight)| vec![term.clone(), format!("{weight:.3}")]);
+        text.push_str(&output::table(&[&heading, "weight"], 1, rows));
         text.push('\n');
     }
     if let Some([together, apart]) = &pairs {
@@ -40,7 +58,7 @@ fn nothing(model: &Model, whole: bool) -> anyhow::Error {
     let wrong = if whole {
         format!("give words to look up, such as `corpuscle terms MODEL printer`: `{recipe}` keeps no pairs of terms")
     } else {
-        format!("`{recipe}` has no stage that compares terms; train with `lsi` or `sprinkle`")
+        format!("`{recipe}` has no stage that compares terms; train with `lsi`, `sprinkle` or `dcot`")
     };
     WrongCall(wrong).into()
 }

@@ -10,4 +10,5 @@ mod multi_label;
 mod projecting;
 mod same_bits;
 mod support;
+mod terms;
 mod updating;

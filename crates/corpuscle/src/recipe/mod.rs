@@ -9,6 +9,7 @@
 pub mod arguments;
 mod data;
 mod decide;
+mod explain;
 mod fit;
 mod held_out;
 mod later;

@@ -29,6 +29,7 @@ use super::model_file::{self, FORMAT, Metadata, Provenance};
 use super::plan::Recipe;
 use super::stage::FittedClassifier;
 use super::training::Training;
+use crate::classify::LinearModel;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::project::{TopicVariability, intra_topic_variability};
@@ -215,6 +216,10 @@ impl Model {
     /// Recipe, versions, provenance; the checksum is empty until the model has been in a file.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    pub(super) fn linear(&self) -> Option<&LinearModel> {
+        self.classifier.as_ref().and_then(|classifier| classifier.linear())
     }
 
     pub(super) fn body(&self) -> &Fitted {

@@ -24,6 +24,9 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/sprinkling-dimensions.json"),
     include_str!("../../../../../reproduce/varnorm-switchboard.json"),
     include_str!("../../../../../reproduce/varnorm-newsgroups.json"),
+    include_str!("../../../../../reproduce/dcot-labels-reuters.json"),
+    include_str!("../../../../../reproduce/dcot-labels-snippets.json"),
+    include_str!("../../../../../reproduce/dcot-noise.json"),
 ];
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {

@@ -120,13 +120,7 @@ impl Index {
     }
 
     /// [`Index::search`] that also finds how near each group is.
-    pub(super) fn search_groups(
-        &self,
-        x: &Matrix,
-        k: usize,
-        groups: Option<Groups<'_>>,
-        run: &Run,
-    ) -> Result<Found> {
+    pub(super) fn search_groups(&self, x: &Matrix, k: usize, groups: Option<Groups<'_>>, run: &Run) -> Result<Found> {
         self.check_make(x)?;
         let k = k.min(self.x.rows());
         let count = groups.map_or(0, |groups| groups.count);
@@ -145,7 +139,8 @@ impl Index {
                 let queries =
                     (start..x.rows().min(start + BATCH)).map(|row| self.query(x.row(row), lengths[row], k, count));
                 let queries = self.search_batch(queries.collect(), groups)?;
-                for ((found, of_groups), query) in found.chunks_mut(k).zip(of_groups.chunks_mut(count + 1)).zip(queries) {
+                for ((found, of_groups), query) in found.chunks_mut(k).zip(of_groups.chunks_mut(count + 1)).zip(queries)
+                {
                     for (found, (score, document)) in found.iter_mut().zip(query.best.list) {
                         *found = (self.shown(score), document);
                     }

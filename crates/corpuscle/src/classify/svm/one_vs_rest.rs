@@ -104,14 +104,7 @@ pub(super) fn solve<const N: usize>(
             (losses, biases) = solver.losses(1e-3 * tolerance);
             gaps.copy_from_slice(&solver.gaps(losses, biases)[..targets.len()]);
             if gaps.iter().all(|&gap| gap <= tolerance) {
-                // The gap bounds the distance from the minimum only for weights that are those of α.
-                solver.refresh();
-                let losses;
-                (losses, biases) = solver.losses(1e-3 * tolerance);
-                gaps.copy_from_slice(&solver.gaps(losses, biases)[..targets.len()]);
-                if gaps.iter().all(|&gap| gap <= tolerance) {
-                    break;
-                }
+                break;
             }
             solver.unshrink();
         }
