@@ -34,7 +34,7 @@ fn unlabelled_documents_are_learnt_from() {
     let (trained_itself, trained) = accuracy("words(stop=english) | tfidf | dcot(200) | svm(self_training=true)");
     assert!(trained_itself > 0.5, "{trained_itself}");
     assert!(trained["classifier"]["self-training"].as_str().unwrap().contains("5 rounds"), "{trained}");
-    accuracy("tfidf | dcot(prototypes=50, noise=auto, layers=auto) | logistic(self_training=true)");
+    accuracy("tfidf | dcot(prototypes=50, noise=auto, layers=auto, weight=auto) | logistic(self_training=true)");
     accuracy("tfidf | dcot(prototypes=50, select=information_gain) | svm");
     place.write("terms.txt", "printer\npassword\ninvoice\n");
     accuracy("tfidf | dcot(terms=\"printer,password,invoice\") | svm");

@@ -117,8 +117,7 @@ impl<'a> Later<'a> {
             let (rows, held) = project(x, labels, held, run)?;
             classifier.fit(&rows, labels, weights, run)?.scores(&held, run)
         })?;
-        let best = Predictions::best(&scores)?;
-        Ok((0..truth.len()).filter(|&row| best.of(row).iter().any(|&class| truth.has(row, class))).count())
+        count_right(&scores, &truth)
     }
 
     /// The same for some of the documents.
@@ -172,7 +171,7 @@ impl<'a> Later<'a> {
     }
 
     /// How many of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
-    /// documents `rows` of all, represented without knowledge of labels.
+    /// documents `rows` of all, represented without knowledge of labels; `None` when there are too few for one.
     pub fn right_as_is(
         &self,
         stage: &'static str,
@@ -181,10 +180,16 @@ impl<'a> Later<'a> {
         rows: &[usize],
         folds: usize,
         run: &Run,
-    ) -> Result<usize> {
+    ) -> Result<Option<usize>> {
+        let classifier = self.classifier(stage)?;
         let weights: Option<Vec<f32>> = self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
-        let later = Later { weights: weights.as_deref(), ..*self };
-        later.right_on_folds(stage, x, &labels.select(rows), folds, run, |x, _, held, _| Ok((x.clone(), held.clone())))
+        let labels = labels.select(rows);
+        let fit_and_score = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, held: &Matrix, run: &Run| {
+            classifier.fit(x, labels, weights, run)?.scores(held, run)
+        };
+        let held = out_of_fold(x, &labels, weights.as_deref(), folds, run.seed(), &run.quiet(), fit_and_score)?;
+        let Some((scores, rows)) = held else { return Ok(None) };
+        Ok(Some(count_right(&scores, &labels.select(&rows))?))
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {
@@ -210,4 +215,10 @@ impl<'a> Later<'a> {
         })?;
         Ok((scores, labels.select(&rows)))
     }
+}
+
+/// Documents whose best class is one of theirs.
+fn count_right(scores: &Dense, truth: &Labels) -> Result<usize> {
+    let best = Predictions::best(scores)?;
+    Ok((0..truth.len()).filter(|&row| best.of(row).iter().any(|&class| truth.has(row, class))).count())
 }

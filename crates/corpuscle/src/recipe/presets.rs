@@ -6,7 +6,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("tfidf-knn", "words(stop=english) | tfidf(sublinear=true) | knn"),
     ("bigram-svm", "tfidf(ngrams=2, sublinear=true) | svm"),
     ("lsi-svm", "tfidf(sublinear=true) | lsi(200) | svm"),
-    ("dcot", "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm"),
+    ("dcot", "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot(weight=auto) | svm"),
     (
         "sprinkled-lsi",
         "words(stem=porter, stop=english) | binary | ig(1000) | sprinkle(rank=50) | knn(k=3, metric=euclidean)",

@@ -26,7 +26,8 @@
 //! Each z^l is centred on its training mean, and each document's brought to a squared length of `weight` times the mean
 //! of x's. As they come, tanh outputs of short and long documents differ in size by a factor of ten, later layers' are
 //! larger still, and a linear classifier with its one cost parameter then hears the loudest: a second layer helps short
-//! texts and hurts long ones. Brought to one length it helps both.
+//! texts and hurts long ones. Brought to one length it helps both. The fewer the labels, the more reconstructions are
+//! worth beside x: 2 is a good `weight` for some hundreds of labels, 0.5 for thousands, less for more.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
 //! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
@@ -80,6 +81,16 @@ pub enum Layers {
     Auto,
 }
 
+/// The squared length of each layer's output, as a multiple of the mean of x's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// This multiple.
+    Value(f64),
+    /// Picked on held-out labelled documents, by whoever runs the recipe.
+    Auto,
+}
+
 /// Which terms are reconstructed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -119,7 +130,7 @@ pub struct DcotParams {
     /// Which terms are reconstructed.
     pub select: Select,
     /// The squared length of each layer's output, as a multiple of the mean of x's.
-    pub weight: f64,
+    pub weight: Weight,
     /// What is added to the diagonal, as a share of its mean.
     pub ridge: f64,
     /// How the equations of the first layer are solved.
@@ -133,7 +144,7 @@ impl Default for DcotParams {
             noise: Noise::Value(0.97),
             layers: Layers::Value(2),
             select: Select::Frequent,
-            weight: 2.0,
+            weight: Weight::Value(2.0),
             ridge: 1e-5,
             solver: Solver::Auto,
         }
@@ -163,8 +174,10 @@ impl DcotParams {
         {
             return wrong("layers", &layers, "must be between 1 and 20, or auto");
         }
-        if !(self.weight > 0.0 && self.weight <= 1e6) {
-            return wrong("weight", &self.weight, "must be above 0 and at most 1000000");
+        if let Weight::Value(weight) = self.weight
+            && !(weight > 0.0 && weight <= 1e6)
+        {
+            return wrong("weight", &weight, "must be above 0 and at most 1000000, or auto");
         }
         if !(1e-9..=1e3).contains(&self.ridge) {
             return wrong("ridge", &self.ridge, "must be between 1e-9 and 1000");
@@ -188,9 +201,11 @@ impl DcotParams {
     /// gives them.
     pub fn fit_on(&self, x: Matrix, prototypes: Vec<u32>, run: &Run) -> Result<(DcotModel, Matrix)> {
         self.check()?;
-        let (Noise::Value(noise), Layers::Value(layers)) = (self.noise, self.layers) else {
-            let reason = "must be a number here: try several on held-out documents and keep the best";
-            return Err(Error::parameter("dcot", "noise and layers", "auto", reason));
+        let (Noise::Value(noise), Layers::Value(layers), Weight::Value(weight)) =
+            (self.noise, self.layers, self.weight)
+        else {
+            let reason = "must be numbers here: try several on held-out documents and keep the best";
+            return Err(Error::parameter("dcot", "noise, layers and weight", "auto", reason));
         };
         check_sparse(&x)?;
         if x.rows() < 2 || x.sparse().nnz() == 0 {
@@ -199,7 +214,7 @@ impl DcotParams {
         if prototypes.is_empty() || prototypes.iter().any(|&column| column as usize >= x.cols()) {
             return Err(Error::Shape { what: "dcot: prototype column", expected: x.cols(), found: prototypes.len() });
         }
-        run.install(|| model::fit(self, noise, layers, x, prototypes, run))
+        run.install(|| model::fit(self, (noise, layers, weight), x, prototypes, run))
     }
 }
 

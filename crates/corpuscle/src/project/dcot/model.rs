@@ -28,8 +28,7 @@ pub struct DcotModel {
 /// Learns layer after layer.
 pub(super) fn fit(
     params: &DcotParams,
-    noise: f64,
-    count: usize,
+    (noise, count, weight): (f64, usize, f64),
     x: Matrix,
     prototypes: Vec<u32>,
     run: &Run,
@@ -49,7 +48,7 @@ pub(super) fn fit(
         model.apply(&x, model.layers.len() - 1, &mut z);
     }
     let square = x.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>() / x.rows() as f64;
-    model.length = (params.weight * square).sqrt() as f32;
+    model.length = (weight * square).sqrt() as f32;
     let all = moments(&z, 0..count * width);
     model.centres = all.chunks(width).map(|part| part.iter().map(|&(mean, _)| mean as f32).collect()).collect();
     model.centre_and_scale(&mut z);
@@ -174,6 +173,13 @@ impl DcotModel {
         let layers = layers.max(1);
         self.layers.truncate(layers);
         self.centres.truncate(layers);
+        self
+    }
+
+    /// The same layers with every output's squared length times `factor`.
+    #[must_use]
+    pub fn reweighted(mut self, factor: f64) -> Self {
+        self.length = (f64::from(self.length) * factor.sqrt()) as f32;
         self
     }
 

@@ -86,7 +86,7 @@ fn bits_do_not_depend_on_threads_and_rows_are_what_transform_gives() {
 
 #[test]
 fn blocks_of_every_document_are_as_long_as_x_is_on_average() {
-    let params = DcotParams { layers: Layers::Value(2), weight: 4.0, ..params(0.7, Solver::Auto) };
+    let params = DcotParams { layers: Layers::Value(2), weight: Weight::Value(4.0), ..params(0.7, Solver::Auto) };
     let x = random_sparse(200, 80, 2);
     let length = x.values().iter().map(|v| f64::from(v * v)).sum::<f64>() / 200.0;
     let (_, z) = params.fit(Matrix::from(x), &run(2)).unwrap();
@@ -139,6 +139,7 @@ fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
     damaged("bias", |out| out.scope("1", |out| out.put_f32("bias", &[1], &[0.0])));
     assert!(model.transform(Matrix::from(Csr::empty(2, 31)), &run(1)).is_err());
     assert_eq!(model.clone().truncated(1).layers(), 1);
+    assert_eq!(model.clone().reweighted(4.0).reweighted(0.25), model);
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn values_out_of_range_and_data_without_terms_are_refused() {
         DcotParams { noise: Noise::Value(1.0), ..default() },
         DcotParams { noise: Noise::Value(f64::NAN), ..default() },
         DcotParams { layers: Layers::Value(0), ..default() },
-        DcotParams { weight: 0.0, ..default() },
+        DcotParams { weight: Weight::Value(0.0), ..default() },
         DcotParams { ridge: -1.0, ..default() },
         DcotParams { select: Select::Terms(Vec::new()), ..default() },
     ] {

@@ -6,7 +6,7 @@ use super::super::{AnyStage, StageInfo, StageKind, word_of};
 use super::same_columns;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::project::{DcotModel, DcotParams, Layers, Noise, Select, Solver};
+use crate::project::{DcotModel, DcotParams, Layers, Noise, Select, Solver, Weight};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
 use crate::recipe::stage::{ColumnWeights, FittedProjector, Projector, Stage};
@@ -17,6 +17,8 @@ use crate::{Error, Result, Run};
 const NOISES: [f64; 4] = [0.97, 0.9, 0.99, 0.7];
 /// What `layers=auto` chooses from.
 const LAYERS: [usize; 3] = [2, 1, 3];
+/// What `weight=auto` chooses from.
+const WEIGHTS: [f64; 4] = [2.0, 0.5, 0.125, 8.0];
 /// Folds of those choices.
 const FOLDS: usize = 3;
 /// A list of terms that starts so is the name of a file that holds them, one a line.
@@ -46,7 +48,10 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
         },
         Parameter { name: "select", about: "frequent (default) or information_gain" },
         Parameter { name: "terms", about: "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line" },
-        Parameter { name: "weight", about: "squared length of each layer's output beside that of the document (2)" },
+        Parameter {
+            name: "weight",
+            about: "squared length of each layer's output beside that of the document (2), or auto: by cross-validation",
+        },
         Parameter { name: "ridge", about: "added to the diagonal of the equations, as a share of its mean (0.00001)" },
         Parameter { name: "solver", about: "auto (default), woodbury, cholesky or gradients" },
     ],
@@ -68,7 +73,10 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
             let terms = text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(String::from);
             Some(Select::Terms(terms.collect()))
         })?;
-        arguments.float("weight", &mut params.weight)?;
+        arguments.read("weight", &mut params.weight, |text| match text {
+            "auto" => Some(Weight::Auto),
+            _ => text.parse().ok().map(Weight::Value),
+        })?;
         arguments.float("ridge", &mut params.ridge)?;
         arguments.choice("solver", &mut params.solver, SOLVERS)?;
         Ok(AnyStage::Project(Arc::new(params)))
@@ -97,7 +105,10 @@ impl Stage for DcotParams {
                 Layers::Value(value) => value.to_string(),
             })
             .add(select.0, &self.select, &default.select, |_| select.1.clone())
-            .plain("weight", &self.weight, &default.weight)
+            .add("weight", &self.weight, &default.weight, |weight| match weight {
+                Weight::Auto => "auto".to_string(),
+                Weight::Value(value) => value.to_string(),
+            })
             .plain("ridge", &self.ridge, &default.ridge)
             .add("solver", &self.solver, &default.solver, |solver| word_of(SOLVERS, solver))
             .into_arguments()
@@ -110,7 +121,7 @@ impl Stage for DcotParams {
 
 impl Projector for DcotParams {
     fn needs_labels(&self) -> bool {
-        self.noise == Noise::Auto || self.layers == Layers::Auto || self.select == Select::InformationGain
+        self.chooses() || self.select == Select::InformationGain
     }
 
     fn fit(
@@ -122,9 +133,9 @@ impl Projector for DcotParams {
     ) -> Result<(Box<dyn FittedProjector>, Matrix)> {
         let params = self.with_terms_of_file()?;
         let prototypes = params.choose(&x, Some(labels), &|| later.names(), run)?;
-        let (model, rows) = match (self.noise, self.layers) {
-            (Noise::Value(_), Layers::Value(_)) => params.fit_on(x, prototypes, run)?,
-            _ => params.fit_best(x, prototypes, labels, later, run)?,
+        let (model, rows) = match self.chooses() {
+            false => params.fit_on(x, prototypes, run)?,
+            true => params.fit_best(x, prototypes, labels, later, run)?,
         };
         Ok((Box::new(model), rows))
     }
@@ -135,6 +146,11 @@ impl Projector for DcotParams {
 }
 
 impl DcotParams {
+    /// Whether something is left to be chosen on held-out documents.
+    fn chooses(&self) -> bool {
+        self.noise == Noise::Auto || self.layers == Layers::Auto || self.weight == Weight::Auto
+    }
+
     /// The same with the terms that a file holds, when the list names one.
     fn with_terms_of_file(&self) -> Result<Self> {
         let Select::Terms(terms) = &self.select else { return Ok(self.clone()) };
@@ -146,8 +162,9 @@ impl DcotParams {
         Ok(params)
     }
 
-    /// The noise and the number of layers whose documents the classifier gets right most often on held-out folds. The
-    /// layers know no labels, so each noise is fitted once, on all documents, and only the classifier fold by fold.
+    /// The noise, the number of layers and then the weight whose documents the classifier gets right most often on
+    /// held-out folds. The layers know no labels, so each noise is fitted once, on all documents, and only the classifier
+    /// fold by fold.
     fn fit_best(
         &self,
         mut x: Matrix,
@@ -164,36 +181,73 @@ impl DcotParams {
             Layers::Value(value) => vec![value],
             Layers::Auto => LAYERS.to_vec(),
         };
+        let weights = match self.weight {
+            Weight::Value(value) => vec![value],
+            Weight::Auto => WEIGHTS.to_vec(),
+        };
         let most = counts.iter().copied().max().unwrap_or(1);
         let rows = labels.labelled_rows();
-        let mut best: Option<(usize, DcotModel)> = None;
+        let right = |x: &Matrix| -> Result<usize> {
+            // Without a cross-validation all are equal, and the first of each list is the usual value.
+            Ok(later.right_as_is(DCOT.name, x, labels, &rows, FOLDS, run)?.unwrap_or(0))
+        };
+        if rows.len() < 2 * FOLDS {
+            run.warn("dcot: too few labelled documents to choose noise, layers or weight; the usual ones are taken");
+        }
+        let mut best: Option<Chosen> = None;
         for noise in noises {
-            let params = DcotParams { noise: Noise::Value(noise), layers: Layers::Value(most), ..self.clone() };
+            let params = DcotParams {
+                noise: Noise::Value(noise),
+                layers: Layers::Value(most),
+                weight: Weight::Value(weights[0]),
+                ..self.clone()
+            };
             let (model, fitted) = params.fit_on(x, prototypes.clone(), run)?;
             let labelled = fitted.select_rows(&rows);
             x = Matrix::from(fitted.into_parts().0);
-            let mut layers = None;
+            let mut found: Option<(usize, usize)> = None;
             for &count in &counts {
-                let part = first_layers(&labelled, count * prototypes.len())?;
-                let right = later.right_as_is(DCOT.name, &part, labels, &rows, FOLDS, run)?;
-                if best.as_ref().is_none_or(|(most, _)| right > *most) && layers.is_none_or(|(most, _)| right > most) {
-                    layers = Some((right, count));
+                let part = first_layers(&labelled, count * prototypes.len(), 1.0)?;
+                let right = right(&part)?;
+                if found.is_none_or(|(most, _)| right > most) {
+                    found = Some((right, count));
                 }
             }
-            if let Some((right, count)) = layers {
-                best = Some((right, model.truncated(count)));
+            if let Some((right, count)) = found
+                && best.as_ref().is_none_or(|best| right > best.right)
+            {
+                let labelled = first_layers(&labelled, count * prototypes.len(), 1.0)?;
+                best = Some(Chosen { right, model: model.truncated(count), labelled });
             }
         }
-        let (_, model) = best.ok_or_else(|| Error::data("dcot: there is nothing to choose from"))?;
+        let Chosen { right: mut most, model, labelled } =
+            best.ok_or_else(|| Error::data("dcot: there is nothing to choose from"))?;
+        let mut factor = 1.0;
+        for weight in &weights[1..] {
+            let other = weight / weights[0];
+            let part = first_layers(&labelled, labelled.dense().cols(), other.sqrt() as f32)?;
+            let more = right(&part)?;
+            if more > most {
+                (most, factor) = (more, other);
+            }
+        }
+        let model = model.reweighted(factor);
         let rows = model.transform(x, run)?;
         Ok((model, rows))
     }
 }
 
-/// The sparse part and the first dense columns.
-fn first_layers(x: &Matrix, width: usize) -> Result<Matrix> {
+/// The best so far: how many documents it gets right, its layers, and the labelled documents in them.
+struct Chosen {
+    right: usize,
+    model: DcotModel,
+    labelled: Matrix,
+}
+
+/// The sparse part and the first dense columns, these times `factor`.
+fn first_layers(x: &Matrix, width: usize, factor: f32) -> Result<Matrix> {
     let mut values = Vec::with_capacity(x.rows() * width);
-    (0..x.rows()).for_each(|row| values.extend_from_slice(&x.row(row).dense[..width]));
+    (0..x.rows()).for_each(|row| values.extend(x.row(row).dense[..width].iter().map(|value| value * factor)));
     Matrix::new(x.sparse().clone(), Dense::new(x.rows(), width, values)?, 0)
 }
 
