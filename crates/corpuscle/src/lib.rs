@@ -44,6 +44,7 @@ mod run;
 pub mod store;
 pub mod text;
 pub mod vectorize;
+pub mod words;
 
 pub use error::{Error, Result};
 pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};

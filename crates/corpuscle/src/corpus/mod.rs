@@ -35,7 +35,7 @@
 mod demo;
 mod document;
 mod labels;
-mod read;
+pub(crate) mod read;
 mod split;
 
 pub use demo::{DEMO_JSONL, Demo, demo};

@@ -9,6 +9,7 @@ pub(crate) mod gram;
 mod mixed;
 pub(crate) mod panel;
 pub(crate) mod small;
+pub(crate) mod small_cholesky;
 pub(crate) mod svd;
 
 pub use csr::{Csr, RowsMut};

@@ -222,6 +222,38 @@ pub(crate) fn quick_transposed_product(left: &Dense, columns: Range<usize>, righ
     })
 }
 
+/// One pass over the rows of `x`: their scores `x · factor` are handed to `weigh` block by block, which turns them into
+/// weights in place and may return a number; gives weightsᵀ · x and the sum of the numbers. Products in `f32` over
+/// short runs of rows, sums in `f64`; no more scores are held than a block has.
+pub(crate) fn weigh_rows(x: &Dense, factor: &Dense, weigh: impl Fn(usize, &mut [f32]) -> f64 + Sync) -> (Small, f64) {
+    let (rows, k) = (x.rows(), factor.cols());
+    let piece = rows.div_ceil(PIECES).max(BLOCK);
+    let pieces: Vec<(Small, f64)> = (0..rows.div_ceil(piece))
+        .into_par_iter()
+        .map(|number| {
+            let (mut sum, mut total) = (Small::zeros(k, x.cols()), 0.0);
+            let mut part = Dense::zeros(k, x.cols());
+            let mut scores = vec![0f32; BLOCK * k];
+            let end = rows.min((number + 1) * piece);
+            for from in (number * piece..end).step_by(BLOCK) {
+                let count = BLOCK.min(end - from);
+                let scores = &mut scores[..count * k];
+                let block = x.as_faer().get(from..from + count, ..);
+                let to = MatMut::from_row_major_slice_mut(scores, count, k);
+                faer::linalg::matmul::matmul(to, Accum::Replace, block, factor.as_faer(), 1.0, Par::Seq);
+                total += weigh(from, scores);
+                let weights = MatRef::from_row_major_slice(scores, count, k).transpose();
+                faer::linalg::matmul::matmul(part.as_faer_mut(), Accum::Replace, weights, block, 1.0, Par::Seq);
+                sum.values.iter_mut().zip(part.values()).for_each(|(sum, &value)| *sum += f64::from(value));
+            }
+            (sum, total)
+        })
+        .collect();
+    let mut all = Small::zeros(k, x.cols());
+    pieces.iter().for_each(|(piece, _)| all.add(piece));
+    (all, pieces.iter().map(|(_, total)| total).sum())
+}
+
 /// `to ← to − left[.., columns] · factor`, parallel over rows.
 pub(crate) fn subtract_product(to: &mut Dense, left: &Dense, columns: Range<usize>, factor: &Dense) {
     let width = to.cols();

@@ -18,7 +18,7 @@ const WAITING: usize = 4;
 pub(super) const HEAD: usize = 8 << 10;
 
 /// A stream of plain bytes that lets its first bytes be seen before they are read.
-pub(super) struct Input {
+pub(crate) struct Input {
     head: Vec<u8>,
     /// How much of `head` has been read.
     taken: usize,
@@ -29,7 +29,7 @@ pub(super) struct Input {
 
 impl Input {
     /// Opens a file; large or compressed ones are to be read ahead `in_background`.
-    pub(super) fn open(path: &Path, in_background: bool) -> Result<Self> {
+    pub(crate) fn open(path: &Path, in_background: bool) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         Self::new(Box::new(file), &path.display().to_string(), in_background)
     }
@@ -59,7 +59,7 @@ impl Input {
     }
 
     /// The first bytes of the stream: [`HEAD`] of them, fewer when there are fewer. To be asked before reading.
-    pub(super) fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
 }
@@ -76,7 +76,7 @@ impl Read for Input {
 }
 
 /// What a failed read means: a decompressor's complaint says little about files.
-pub(super) fn read_error(name: &str, error: &io::Error) -> Error {
+pub(crate) fn read_error(name: &str, error: &io::Error) -> Error {
     let reason = match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("the compressed data end too early: the file is truncated ({error})"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {

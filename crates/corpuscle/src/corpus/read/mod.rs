@@ -11,7 +11,7 @@
 mod delimited;
 mod fasttext;
 mod folders;
-mod input;
+pub(crate) mod input;
 mod jsonl;
 mod lines;
 mod options;

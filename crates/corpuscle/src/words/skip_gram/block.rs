@@ -1,0 +1,291 @@
+//! One block of training: up to [`LENGTH`] consecutive words, their contexts, and negatives shared by all of them.
+//!
+//! Sharing is where the speed comes from: the rows of a block are fetched once and meet each other in small dense
+//! products, where word by word each pair would fetch both of its rows. The loss keeps its expected value: of n shared
+//! negatives each counts k·c/n times for a word with c context words, instead of k drawn for every pair.
+
+use rand::{RngExt, SeedableRng};
+
+use super::kernels::{Lane, WIDTH, add_weighted, all_dots, dots, sigmoid};
+use super::sample::Negatives;
+use super::{Architecture, SkipGramParams};
+use crate::Rng;
+
+/// Words of a block.
+pub(super) const LENGTH: usize = 32;
+/// Negatives a block shares. More of them vary less from block to block and cost more; see the figures in the module
+/// documentation.
+pub(super) const SHARED: usize = 32;
+
+/// The two tables of parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    /// Vectors of words as words: the result.
+    Inputs,
+    /// Vectors of words as contexts and negatives.
+    Outputs,
+}
+
+/// A block: `words[start..end]` of a document.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span<'a> {
+    pub(super) words: &'a [u32],
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) seed: u64,
+}
+
+/// Scratch of one block, and the changes it wants.
+#[derive(Debug)]
+pub(super) struct Block {
+    lanes: usize,
+    /// Rows of the input table, then of the output table: contexts, then negatives.
+    input_rows: Vec<u32>,
+    output_rows: Vec<u32>,
+    inputs: Vec<Lane>,
+    outputs: Vec<Lane>,
+    input_changes: Vec<Lane>,
+    output_changes: Vec<Lane>,
+    /// The windows of the words: first and last position among the contexts.
+    windows: Vec<(usize, usize)>,
+    /// Words × (contexts + negatives): scores, then what each pair adds.
+    pairs: Vec<f32>,
+    /// For CBOW, the means of the contexts and their changes.
+    means: Vec<Lane>,
+    mean_changes: Vec<Lane>,
+}
+
+impl Block {
+    pub(super) fn new(lanes: usize) -> Self {
+        Block {
+            lanes,
+            input_rows: Vec::new(),
+            output_rows: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            input_changes: Vec::new(),
+            output_changes: Vec::new(),
+            windows: Vec::new(),
+            pairs: Vec::new(),
+            means: Vec::new(),
+            mean_changes: Vec::new(),
+        }
+    }
+
+    /// Forgets the last block.
+    pub(super) fn clear(&mut self) {
+        self.input_rows.clear();
+        self.output_rows.clear();
+    }
+
+    /// Calls `add` with every row to change and its change, in order.
+    pub(super) fn changes(&self, table: Table, mut add: impl FnMut(u32, &[Lane])) {
+        let (rows, changes) = match table {
+            Table::Inputs => (&self.input_rows, &self.input_changes),
+            Table::Outputs => (&self.output_rows, &self.output_changes),
+        };
+        for (&row, change) in rows.iter().zip(changes.chunks_exact(self.lanes)) {
+            add(row, change);
+        }
+    }
+
+    /// Computes the changes for a block: `read` copies a row of a table.
+    #[inline(always)]
+    pub(super) fn learn(
+        &mut self,
+        span: Span<'_>,
+        params: &SkipGramParams,
+        negatives: &Negatives,
+        rate: f32,
+        read: impl Fn(Table, u32, &mut [Lane]),
+    ) {
+        let mut rng = Rng::seed_from_u64(span.seed);
+        let first = span.start.saturating_sub(params.window);
+        let last = span.words.len().min(span.end + params.window);
+        let around = &span.words[first..last];
+        self.windows.clear();
+        for at in span.start..span.end {
+            let reach = rng.random_range(1..=params.window);
+            self.windows.push((at.saturating_sub(reach).max(first) - first, last.min(at + reach + 1) - first));
+        }
+        self.input_rows.clear();
+        self.output_rows.clear();
+        let own = &span.words[span.start..span.end];
+        match params.architecture {
+            Architecture::SkipGram => {
+                self.input_rows.extend_from_slice(own);
+                self.output_rows.extend_from_slice(around);
+            }
+            Architecture::Cbow => {
+                self.input_rows.extend_from_slice(around);
+                self.output_rows.extend_from_slice(own);
+            }
+        }
+        for _ in 0..SHARED {
+            self.output_rows.push(negatives.draw(&mut rng));
+        }
+        fetch(&mut self.inputs, &self.input_rows, self.lanes, |row, to| read(Table::Inputs, row, to));
+        fetch(&mut self.outputs, &self.output_rows, self.lanes, |row, to| read(Table::Outputs, row, to));
+        zero(&mut self.input_changes, self.inputs.len());
+        zero(&mut self.output_changes, self.outputs.len());
+        match params.architecture {
+            Architecture::SkipGram => self.skip_gram(span.start - first, params, rate),
+            Architecture::Cbow => self.cbow(span.start - first, params, rate),
+        }
+    }
+
+    /// Every word predicts the words of its window.
+    #[inline(always)]
+    fn skip_gram(&mut self, offset: usize, params: &SkipGramParams, rate: f32) {
+        let n = self.lanes;
+        let (words, contexts) = (self.input_rows.len(), self.output_rows.len() - SHARED);
+        let width = contexts + SHARED;
+        self.pairs.clear();
+        self.pairs.resize(words * width, 0.0);
+        all_dots(&self.inputs, &self.outputs[contexts * n..], n, &mut self.pairs, width, contexts);
+        for (word, &(from, to)) in self.windows.iter().enumerate() {
+            let pairs = &mut self.pairs[word * width..(word + 1) * width];
+            let input = &self.inputs[word * n..(word + 1) * n];
+            dots(input, &self.outputs[from * n..to * n], &mut pairs[from..to]);
+            let own = offset + word;
+            for pair in &mut pairs[from..to] {
+                *pair = rate * (1.0 - sigmoid(*pair));
+            }
+            pairs[own] = 0.0;
+            let share = params.negatives as f32 / SHARED as f32;
+            let all = share * (to - from - 1) as f32;
+            for pair in &mut pairs[contexts..] {
+                *pair = -rate * all * sigmoid(*pair);
+            }
+            // A word does not count as a negative of a pair whose context it is.
+            let window = &self.output_rows[from..to];
+            for (pair, negative) in pairs[contexts..].iter_mut().zip(&self.output_rows[contexts..]) {
+                let same = window.iter().filter(|word| *word == negative).count();
+                if same > 0 {
+                    let same = same - usize::from(self.output_rows[own] == *negative);
+                    *pair *= 1.0 - same as f32 / ((to - from - 1) as f32).max(1.0);
+                }
+            }
+        }
+        for word in 0..words {
+            let (from, to) = self.windows[word];
+            let pairs = &self.pairs[word * width..(word + 1) * width];
+            let change = &mut self.input_changes[word * n..(word + 1) * n];
+            add_weighted::<1>(change, &self.outputs, n, from..to, |_, k| pairs[k]);
+        }
+        let pairs = &self.pairs;
+        tiles(words, |word, four| {
+            let weight = |r: usize, k: usize| pairs[(word + r) * width + contexts + k];
+            let (change, x) = (&mut self.input_changes[word * n..], &self.outputs[contexts * n..]);
+            match four {
+                true => add_weighted::<4>(change, x, n, 0..SHARED, weight),
+                false => add_weighted::<1>(change, x, n, 0..SHARED, weight),
+            }
+        });
+        let window = params.window;
+        tiles(contexts, |context, four| {
+            let rows = if four { 4 } else { 1 };
+            // The words that can have these contexts in their windows.
+            let from = context.saturating_sub(window + offset).min(words);
+            let to = words.min((context + rows + window).saturating_sub(offset));
+            let weight = |r: usize, k: usize| pairs[k * width + context + r];
+            let change = &mut self.output_changes[context * n..];
+            match four {
+                true => add_weighted::<4>(change, &self.inputs, n, from..to.max(from), weight),
+                false => add_weighted::<1>(change, &self.inputs, n, from..to.max(from), weight),
+            }
+        });
+        tiles(SHARED, |negative, four| {
+            let weight = |r: usize, k: usize| pairs[k * width + contexts + negative + r];
+            let change = &mut self.output_changes[(contexts + negative) * n..];
+            match four {
+                true => add_weighted::<4>(change, &self.inputs, n, 0..words, weight),
+                false => add_weighted::<1>(change, &self.inputs, n, 0..words, weight),
+            }
+        });
+    }
+
+    /// The mean of a window predicts the word in its middle.
+    #[inline(always)]
+    fn cbow(&mut self, offset: usize, params: &SkipGramParams, rate: f32) {
+        let n = self.lanes;
+        let words = self.windows.len();
+        zero(&mut self.means, words * n);
+        zero(&mut self.mean_changes, words * n);
+        for (word, &(from, to)) in self.windows.iter().enumerate() {
+            let own = offset + word;
+            let one = 1.0 / ((to - from - 1) as f32).max(1.0);
+            let mean = &mut self.means[word * n..(word + 1) * n];
+            add_weighted::<1>(mean, &self.inputs, n, from..to, |_, k| if k == own { 0.0 } else { one });
+        }
+        let width = 1 + SHARED;
+        self.pairs.clear();
+        self.pairs.resize(words * width, 0.0);
+        all_dots(&self.means, &self.outputs[words * n..], n, &mut self.pairs, width, 1);
+        let share = params.negatives as f32 / SHARED as f32;
+        for word in 0..words {
+            let pairs = &mut self.pairs[word * width..(word + 1) * width];
+            let (from, to) = self.windows[word];
+            if to - from < 2 {
+                pairs.fill(0.0);
+                continue;
+            }
+            let own = word * n..(word + 1) * n;
+            pairs[0] = rate * (1.0 - sigmoid(super::kernels::dot(&self.means[own.clone()], &self.outputs[own])));
+            for (pair, &negative) in pairs[1..].iter_mut().zip(&self.output_rows[words..]) {
+                let other = f32::from(u8::from(negative != self.output_rows[word]));
+                *pair = -rate * share * other * sigmoid(*pair);
+            }
+        }
+        let pairs = &self.pairs;
+        for word in 0..words {
+            let own = word * n..(word + 1) * n;
+            let change = &mut self.mean_changes[own.clone()];
+            add_weighted::<1>(change, &self.outputs[own.clone()], n, 0..1, |_, _| pairs[word * width]);
+            add_weighted::<1>(change, &self.outputs[words * n..], n, 0..SHARED, |_, k| pairs[word * width + 1 + k]);
+            add_weighted::<1>(&mut self.output_changes[own.clone()], &self.means[own], n, 0..1, |_, _| {
+                pairs[word * width]
+            });
+        }
+        for negative in 0..SHARED {
+            let at = (words + negative) * n;
+            add_weighted::<1>(&mut self.output_changes[at..at + n], &self.means, n, 0..words, |_, k| {
+                pairs[k * width + 1 + negative]
+            });
+        }
+        // As in the original program, every word of the window takes the whole change of the mean.
+        for (word, &(from, to)) in self.windows.iter().enumerate() {
+            let change = &self.mean_changes[word * n..(word + 1) * n];
+            for context in (from..to).filter(|&context| context != offset + word) {
+                add_weighted::<1>(&mut self.input_changes[context * n..(context + 1) * n], change, n, 0..1, |_, _| 1.0);
+            }
+        }
+    }
+}
+
+/// Calls `work(first, true)` for every four of `count` and `work(one, false)` for the rest.
+#[inline(always)]
+fn tiles(count: usize, mut work: impl FnMut(usize, bool)) {
+    let mut at = 0;
+    while at + 4 <= count {
+        work(at, true);
+        at += 4;
+    }
+    while at < count {
+        work(at, false);
+        at += 1;
+    }
+}
+
+#[inline(always)]
+fn fetch(to: &mut Vec<Lane>, rows: &[u32], lanes: usize, read: impl Fn(u32, &mut [Lane])) {
+    to.resize(rows.len() * lanes, [0.0; WIDTH]);
+    for (&row, to) in rows.iter().zip(to.chunks_exact_mut(lanes)) {
+        read(row, to);
+    }
+}
+
+fn zero(lanes: &mut Vec<Lane>, count: usize) {
+    lanes.clear();
+    lanes.resize(count, [0.0; WIDTH]);
+}

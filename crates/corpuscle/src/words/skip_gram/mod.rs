@@ -1,0 +1,344 @@
+//! Word vectors by prediction: skip-gram and CBOW with negative sampling.
+//!
+//! Skip-gram maximises, over all pairs of a word w and a word c at most `window` places away,
+//!
+//! log σ(v_w · u_c) + k · E_{n ~ count^¾} log σ(−v_w · u_n)
+//!
+//! by stochastic gradient steps whose rate falls linearly; the v are the result. CBOW lets the mean of a window's v
+//! predict the word in its middle. Frequent words are passed over at random, and each window is cut to a random reach.
+//! T. Mikolov and others, "Distributed representations of words and phrases and their compositionality" (2013); S. Ji
+//! and others, "Parallelizing word2vec in shared and distributed memory" (2016) for shared negatives.
+//!
+//! Where we differ from the original and from gensim: documents come in a new random order each epoch; negatives are
+//! shared by a block of 32 words and weighed so that the loss keeps its expected value; and a batch of
+//! blocks is computed against the same parameters, its changes being added in a fixed order afterwards, so that the
+//! same seed gives the same bits at any number of threads. `deterministic = false` lets every block change the
+//! parameters at once, without locks.
+//!
+//! O(tokens · (window + 32) · dim) per epoch.
+//!
+//! ```
+//! use corpuscle::{Run, text::WordsParams, words::SkipGramParams};
+//! let run = Run::new(1, 1)?;
+//! let texts: Vec<String> = (0..200).map(|i| format!("the {} sat", ["cat", "dog"][i % 2])).collect();
+//! let tokens = WordsParams::default().tokenize(&texts, &run)?;
+//! let params = SkipGramParams { dim: 8, min_count: 1, epochs: 2, ..SkipGramParams::default() };
+//! let vectors = params.fit(&tokens, &run)?;
+//! assert_eq!((vectors.len(), vectors.dim()), (4, 8));
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+mod block;
+mod kernels;
+mod sample;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use self::block::{Block, LENGTH, Span};
+use self::kernels::{lanes, vectorised};
+use self::sample::{Negatives, keep_chances};
+use self::tables::{SharedTables, Tables};
+use super::WordVectors;
+use crate::text::{Lexicon, Tokens};
+use crate::{Error, Result, Run};
+
+/// What predicts what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// A word predicts the words around it.
+    #[default]
+    SkipGram,
+    /// The words around a word predict it.
+    Cbow,
+}
+
+/// Parameters of skip-gram and CBOW.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SkipGramParams {
+    /// Length of the vectors.
+    pub dim: usize,
+    /// Words to either side that can be context.
+    pub window: usize,
+    /// Negatives per pair.
+    pub negatives: usize,
+    /// Fewest occurrences of a word with a vector.
+    pub min_count: u64,
+    /// Words with more than about this share of all tokens are passed over at random; 0 keeps all.
+    pub subsample: f64,
+    /// Passes over the documents.
+    pub epochs: usize,
+    /// The rate of the first step.
+    pub rate: f32,
+    /// The rate of the last step.
+    pub last_rate: f32,
+    /// What predicts what.
+    pub architecture: Architecture,
+    /// Same seed, same bits; `false` lets threads change the vectors without waiting for each other.
+    pub deterministic: bool,
+}
+
+impl Default for SkipGramParams {
+    fn default() -> Self {
+        SkipGramParams {
+            dim: 200,
+            window: 10,
+            negatives: 10,
+            min_count: 20,
+            subsample: 1e-3,
+            epochs: 25,
+            rate: 0.025,
+            last_rate: 1e-4,
+            architecture: Architecture::default(),
+            deterministic: true,
+        }
+    }
+}
+
+/// Blocks computed against the same parameters.
+const BATCH: usize = 16;
+/// Tokens prepared at a time.
+const SLAB: usize = 1 << 20;
+
+impl SkipGramParams {
+    /// Checks every value; the error names the one out of range.
+    pub fn check(&self) -> Result<()> {
+        self.check_as("words")
+    }
+
+    /// The same for the stage `stage`.
+    pub(crate) fn check_as(&self, stage: &'static str) -> Result<()> {
+        let between = |name: &'static str, value: usize, least: usize, most: usize| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::parameter(stage, name, value, format!("must be from {least} to {most}")))
+        };
+        between("dim", self.dim, 1, 4096)?;
+        between("window", self.window, 1, 100)?;
+        between("negatives", self.negatives, 1, 1000)?;
+        between("epochs", self.epochs, 1, 100_000)?;
+        if self.min_count == 0 {
+            return Err(Error::parameter(stage, "min_count", 0, "must be at least 1"));
+        }
+        if !(0.0..=1.0).contains(&self.subsample) {
+            return Err(Error::parameter(stage, "subsample", self.subsample, "must be from 0 to 1"));
+        }
+        if !(self.rate > 0.0 && self.rate <= 1.0) {
+            return Err(Error::parameter(stage, "rate", self.rate, "must be above 0 and at most 1"));
+        }
+        if !(self.last_rate >= 0.0 && self.last_rate <= self.rate) {
+            return Err(Error::parameter(stage, "last_rate", self.last_rate, "must be from 0 to the first rate"));
+        }
+        Ok(())
+    }
+
+    /// Trains a vector for every word that occurs often enough.
+    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordVectors> {
+        self.check()?;
+        let frequent = Frequent::of(tokens, self.min_count)?;
+        let tables = Tables::new(frequent.words.len(), self.dim, &mut run.rng(0));
+        let vectors = match self.deterministic {
+            true => run.install(|| self.train_in_order(tables, tokens, &frequent, run))?,
+            false => run.install(|| self.train_at_will(tables, tokens, &frequent, run))?,
+        };
+        if !vectors.values().iter().all(|value| value.is_finite()) {
+            return Err(Error::parameter("words", "rate", self.rate, "is too high: the vectors grew beyond bounds"));
+        }
+        WordVectors::new(frequent.words, vectors)
+    }
+
+    fn train_in_order(
+        &self,
+        mut tables: Tables,
+        tokens: &Tokens,
+        frequent: &Frequent,
+        run: &Run,
+    ) -> Result<crate::matrix::Dense> {
+        let negatives = Negatives::new(&frequent.counts);
+        let mut blocks: Vec<Block> = (0..BATCH).map(|_| Block::new(lanes(self.dim))).collect();
+        self.for_each_slab(tokens, frequent, run, |slab| {
+            for (number, spans) in slab.spans.chunks(BATCH).enumerate() {
+                run.check()?;
+                let rate = self.rate_at(slab.done(number * BATCH));
+                let (busy, idle) = blocks.split_at_mut(spans.len());
+                busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &span)| {
+                    let span = slab.span(span);
+                    vectorised(|| block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to)));
+                });
+                idle.iter_mut().for_each(Block::clear);
+                tables.apply(&blocks);
+            }
+            Ok(())
+        })?;
+        tables.into_vectors(self.dim)
+    }
+
+    fn train_at_will(
+        &self,
+        tables: Tables,
+        tokens: &Tokens,
+        frequent: &Frequent,
+        run: &Run,
+    ) -> Result<crate::matrix::Dense> {
+        let negatives = Negatives::new(&frequent.counts);
+        let tables = SharedTables::from(tables);
+        self.for_each_slab(tokens, frequent, run, |slab| {
+            slab.spans.par_chunks(BATCH).enumerate().try_for_each_init(
+                || Block::new(lanes(self.dim)),
+                |block, (number, spans)| {
+                    run.check()?;
+                    let rate = self.rate_at(slab.done(number * BATCH));
+                    for &span in spans {
+                        let span = slab.span(span);
+                        vectorised(|| {
+                            block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to));
+                        });
+                        tables.apply(block);
+                    }
+                    Ok(())
+                },
+            )
+        })?;
+        tables.into_vectors(self.dim)
+    }
+
+    fn rate_at(&self, done: f64) -> f32 {
+        (self.rate * (1.0 - done as f32)).max(self.last_rate)
+    }
+
+    /// Prepares the documents of every epoch, in random order and without the words passed over, a slab at a time.
+    fn for_each_slab(
+        &self,
+        tokens: &Tokens,
+        frequent: &Frequent,
+        run: &Run,
+        mut work: impl FnMut(&Slab) -> Result<()>,
+    ) -> Result<()> {
+        let chances = keep_chances(&frequent.counts, self.subsample);
+        let mut order: Vec<u32> = (0..tokens.n_documents() as u32).collect();
+        let total = (tokens.n_tokens() * self.epochs) as f64;
+        let mut read = 0;
+        let mut seeds = run.rng(1);
+        for _ in 0..self.epochs {
+            order.shuffle(&mut seeds);
+            let mut rest = &order[..];
+            while !rest.is_empty() {
+                let mut size = 0;
+                let count = rest
+                    .iter()
+                    .take_while(|&&document| {
+                        let more = size < SLAB;
+                        size += tokens.document(document as usize).len();
+                        more
+                    })
+                    .count();
+                let (now, later) = rest.split_at(count);
+                let size: usize = now.iter().map(|&document| tokens.document(document as usize).len()).sum();
+                let seed = seeds.random();
+                let mut slab = Slab::new(now, tokens, frequent, &chances, run, seed);
+                slab.before = read as f64 / total;
+                slab.share = size as f64 / total;
+                work(&slab)?;
+                read += size;
+                run.advance(size as u64);
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words with vectors and how often they occur.
+struct Frequent {
+    words: Lexicon,
+    counts: Vec<u64>,
+    /// The number of each word of the tokens among them, or `u32::MAX`.
+    numbers: Vec<u32>,
+}
+
+impl Frequent {
+    fn of(tokens: &Tokens, min_count: u64) -> Result<Self> {
+        let mut all = vec![0u64; tokens.n_terms()];
+        tokens.ids().iter().for_each(|&id| all[id as usize] += 1);
+        let mut frequent = Frequent { words: Lexicon::default(), counts: Vec::new(), numbers: Vec::new() };
+        for (word, &count) in tokens.lexicon().iter().zip(&all) {
+            let often = count >= min_count;
+            frequent.numbers.push(if often { frequent.counts.len() as u32 } else { u32::MAX });
+            if often {
+                frequent.words.push(word);
+                frequent.counts.push(count);
+            }
+        }
+        if frequent.words.is_empty() {
+            return Err(Error::data(format!(
+                "no word occurs {min_count} times in the {} tokens, so none gets a vector; lower min_count",
+                tokens.n_tokens()
+            )));
+        }
+        Ok(frequent)
+    }
+}
+
+/// Some documents as they are trained on.
+struct Slab {
+    words: Vec<u32>,
+    /// For each block its document's words and its own: (document start, document end, start, end).
+    spans: Vec<[usize; 4]>,
+    seed: u64,
+    /// The share of all training done before, and the share this slab is.
+    before: f64,
+    share: f64,
+}
+
+impl Slab {
+    fn new(documents: &[u32], tokens: &Tokens, frequent: &Frequent, chances: &[u32], run: &Run, seed: u64) -> Self {
+        let kept: Vec<Vec<u32>> = documents
+            .par_iter()
+            .enumerate()
+            .with_min_len(64)
+            .map(|(place, &document)| {
+                let mut rng = run.with_seed(seed).rng(place as u64);
+                let known = tokens.document(document as usize).iter().map(|&id| frequent.numbers[id as usize]);
+                known.filter(|&word| word != u32::MAX && rng.random::<u32>() <= chances[word as usize]).collect()
+            })
+            .collect();
+        let mut slab = Slab { words: Vec::new(), spans: Vec::new(), seed, before: 0.0, share: 0.0 };
+        for document in kept {
+            // A word alone has no context.
+            if document.len() < 2 {
+                continue;
+            }
+            let first = slab.words.len();
+            slab.words.extend_from_slice(&document);
+            let end = slab.words.len();
+            for start in (first..end).step_by(LENGTH) {
+                slab.spans.push([first, end, start, end.min(start + LENGTH)]);
+            }
+        }
+        // Blocks of one document one after the other would meet the same words before their changes are made.
+        slab.spans.shuffle(&mut run.with_seed(seed).rng(u64::MAX));
+        slab
+    }
+
+    fn span(&self, [first, last, start, end]: [usize; 4]) -> Span<'_> {
+        Span {
+            words: &self.words[first..last],
+            start: start - first,
+            end: end - first,
+            // The place of a block in its slab is its own.
+            seed: self.seed ^ (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        }
+    }
+
+    fn done(&self, blocks: usize) -> f64 {
+        self.before + self.share * blocks as f64 / self.spans.len().max(1) as f64
+    }
+}

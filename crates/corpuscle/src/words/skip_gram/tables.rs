@@ -1,0 +1,134 @@
+//! The parameters under training, for the two ways of sharing them between threads.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rand::RngExt;
+use rayon::prelude::*;
+
+use super::block::{Block, Table};
+use super::kernels::{Lane, WIDTH};
+use crate::matrix::Dense;
+use crate::{Result, Rng};
+
+/// Both tables, changed between batches only.
+#[derive(Debug)]
+pub(super) struct Tables {
+    lanes: usize,
+    inputs: Vec<Lane>,
+    outputs: Vec<Lane>,
+}
+
+impl Tables {
+    /// Small random inputs, uniform on ±½/dim, and outputs of zero.
+    pub(super) fn new(words: usize, dim: usize, rng: &mut Rng) -> Self {
+        let lanes = super::kernels::lanes(dim);
+        let mut inputs = vec![[0f32; WIDTH]; words * lanes];
+        for row in inputs.chunks_exact_mut(lanes) {
+            for value in row.as_flattened_mut()[..dim].iter_mut() {
+                *value = (rng.random::<f32>() - 0.5) / dim as f32;
+            }
+        }
+        Tables { lanes, inputs, outputs: vec![[0f32; WIDTH]; words * lanes] }
+    }
+
+    #[inline(always)]
+    pub(super) fn read(&self, table: Table, row: u32, to: &mut [Lane]) {
+        let table = match table {
+            Table::Inputs => &self.inputs,
+            Table::Outputs => &self.outputs,
+        };
+        to.copy_from_slice(&table[row as usize * self.lanes..(row as usize + 1) * self.lanes]);
+    }
+
+    /// Adds the changes of all blocks, to every row in their order: each task owns some rows and passes over the rest.
+    pub(super) fn apply(&mut self, blocks: &[Block]) {
+        const PARTS: usize = 8;
+        let rows = self.inputs.len() / self.lanes;
+        let part = rows.div_ceil(PARTS).max(1);
+        let lanes = self.lanes;
+        let inputs = self.inputs.par_chunks_mut(part * lanes).enumerate().map(|(at, to)| (Table::Inputs, at, to));
+        let outputs = self.outputs.par_chunks_mut(part * lanes).enumerate().map(|(at, to)| (Table::Outputs, at, to));
+        inputs.chain(outputs).with_max_len(1).for_each(|(table, at, to)| {
+            let first = (at * part) as u32;
+            let count = to.len() / lanes;
+            for block in blocks {
+                block.changes(table, |row, change| {
+                    let place = row.wrapping_sub(first) as usize;
+                    if place < count {
+                        for (to, change) in to[place * lanes..(place + 1) * lanes].iter_mut().zip(change) {
+                            for i in 0..WIDTH {
+                                to[i] += change[i];
+                            }
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    /// The input vectors without their padding.
+    pub(super) fn into_vectors(self, dim: usize) -> Result<Dense> {
+        let rows = self.inputs.len() / self.lanes;
+        let values =
+            self.inputs.chunks_exact(self.lanes).flat_map(|row| row.as_flattened()[..dim].iter().copied()).collect();
+        Dense::new(rows, dim, values)
+    }
+}
+
+/// Both tables, changed by all threads at any time. An update that meets another on the same number may be lost; words
+/// meet so seldom that training does not suffer (B. Recht and others, "Hogwild!", 2011), but no two runs are equal.
+#[derive(Debug)]
+pub(super) struct SharedTables {
+    lanes: usize,
+    inputs: Vec<AtomicU32>,
+    outputs: Vec<AtomicU32>,
+}
+
+impl From<Tables> for SharedTables {
+    fn from(tables: Tables) -> Self {
+        let share =
+            |table: &[Lane]| table.as_flattened().iter().map(|value| AtomicU32::new(value.to_bits())).collect();
+        SharedTables { lanes: tables.lanes, inputs: share(&tables.inputs), outputs: share(&tables.outputs) }
+    }
+}
+
+impl SharedTables {
+    fn row(&self, table: Table, row: u32) -> &[AtomicU32] {
+        let table = match table {
+            Table::Inputs => &self.inputs,
+            Table::Outputs => &self.outputs,
+        };
+        let width = self.lanes * WIDTH;
+        &table[row as usize * width..(row as usize + 1) * width]
+    }
+
+    #[inline(always)]
+    pub(super) fn read(&self, table: Table, row: u32, to: &mut [Lane]) {
+        for (to, from) in to.as_flattened_mut().iter_mut().zip(self.row(table, row)) {
+            *to = f32::from_bits(from.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Adds the changes of a block.
+    pub(super) fn apply(&self, block: &Block) {
+        for table in [Table::Inputs, Table::Outputs] {
+            block.changes(table, |row, change| {
+                for (to, change) in self.row(table, row).iter().zip(change.as_flattened()) {
+                    let value = f32::from_bits(to.load(Ordering::Relaxed)) + change;
+                    to.store(value.to_bits(), Ordering::Relaxed);
+                }
+            });
+        }
+    }
+
+    /// The input vectors without their padding.
+    pub(super) fn into_vectors(self, dim: usize) -> Result<Dense> {
+        let width = self.lanes * WIDTH;
+        let values = self
+            .inputs
+            .chunks_exact(width)
+            .flat_map(|row| row[..dim].iter().map(|value| f32::from_bits(value.load(Ordering::Relaxed))))
+            .collect();
+        Dense::new(self.inputs.len() / width, dim, values)
+    }
+}

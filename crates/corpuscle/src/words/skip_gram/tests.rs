@@ -1,0 +1,77 @@
+use super::*;
+use crate::text::WordsParams;
+
+/// Documents about one of two topics, each with its own words.
+fn topics(run: &Run) -> Tokens {
+    let mut rng = run.rng(99);
+    let texts: Vec<String> = (0..400)
+        .map(|number| {
+            let words = (0..40).map(|_| format!("{}{} ", ["cat", "tax"][number % 2], rng.random_range(0..20)));
+            words.collect::<String>() + "and the of"
+        })
+        .collect();
+    WordsParams::default().tokenize(&texts, run).unwrap()
+}
+
+fn small() -> SkipGramParams {
+    SkipGramParams { dim: 24, window: 5, negatives: 5, min_count: 2, subsample: 0.0, epochs: 5, ..Default::default() }
+}
+
+#[test]
+fn words_used_alike_come_together() {
+    let run = Run::new(3, 2).unwrap();
+    let tokens = topics(&run);
+    for architecture in [Architecture::SkipGram, Architecture::Cbow] {
+        for deterministic in [true, false] {
+            let vectors = SkipGramParams { architecture, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
+            let near = vectors.neighbours("cat3", 15).unwrap();
+            let own = near.iter().filter(|near| near.word.starts_with("cat")).count();
+            assert!(own >= 14, "{architecture:?} {deterministic}: {near:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_threads() {
+    let fit = |seed, threads| {
+        let run = Run::new(seed, threads).unwrap();
+        small().fit(&topics(&Run::new(1, 1).unwrap()), &run).unwrap()
+    };
+    let one = fit(7, 1);
+    assert_eq!(fit(7, 2), one);
+    assert_eq!(fit(7, 8), one);
+    assert_ne!(fit(8, 1), one);
+}
+
+#[test]
+fn values_out_of_range_are_named() {
+    for (params, name) in [
+        (SkipGramParams { dim: 0, ..small() }, "dim = 0"),
+        (SkipGramParams { window: 0, ..small() }, "window = 0"),
+        (SkipGramParams { negatives: 0, ..small() }, "negatives = 0"),
+        (SkipGramParams { min_count: 0, ..small() }, "min_count = 0"),
+        (SkipGramParams { epochs: 0, ..small() }, "epochs = 0"),
+        (SkipGramParams { subsample: f64::NAN, ..small() }, "subsample = NaN"),
+        (SkipGramParams { rate: 0.0, ..small() }, "rate = 0"),
+    ] {
+        assert!(params.check().unwrap_err().to_string().contains(name));
+    }
+    let run = Run::new(1, 1).unwrap();
+    let tokens = WordsParams::default().tokenize(&["a b", "c"], &run).unwrap();
+    assert!(small().fit(&tokens, &run).unwrap_err().to_string().contains("lower min_count"));
+}
+
+#[test]
+fn documents_too_short_for_a_pair_leave_the_start_as_it_is() {
+    let run = Run::new(1, 2).unwrap();
+    let tokens = WordsParams::default().tokenize(&["a", "a", ""], &run).unwrap();
+    assert_eq!(small().fit(&tokens, &run).unwrap().len(), 1);
+}
+
+#[test]
+fn a_raised_flag_stops_training() {
+    let run = Run::new(1, 1).unwrap();
+    let tokens = topics(&run);
+    run.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(matches!(small().fit(&tokens, &run), Err(Error::Cancelled)));
+}
