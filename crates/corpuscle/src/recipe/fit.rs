@@ -12,6 +12,7 @@ use crate::corpus::Labels;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
+use crate::vectorize::WordSpace;
 use crate::{Error, Result, Run};
 
 /// Terms with weights, largest first.
@@ -337,6 +338,16 @@ impl Fitted {
             Fitted::Pipe(parts) => parts.iter().fold(before, |names, part| part.feature_names(names)),
             Fitted::Sum(parts) => parts.iter().flat_map(|part| part.feature_names(before.clone())).collect(),
             Fitted::Weighted(part, _) => part.feature_names(before),
+        }
+    }
+
+    /// The word vectors of the first stage that has some.
+    pub(super) fn word_space(&self) -> Option<&WordSpace> {
+        match self {
+            Fitted::Vectorize { stage, .. } => stage.word_space(),
+            Fitted::Project { .. } => None,
+            Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().find_map(Fitted::word_space),
+            Fitted::Weighted(part, _) => part.word_space(),
         }
     }
 

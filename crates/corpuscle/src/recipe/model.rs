@@ -35,6 +35,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::project::{TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
 use crate::text::Tokens;
+use crate::vectorize::WordSpace;
 use crate::{Error, Result, Run};
 
 /// A fitted recipe.
@@ -279,6 +280,11 @@ impl Model {
     /// What the sparse columns of the representation stand for.
     pub fn feature_names(&self) -> Vec<String> {
         self.body.feature_names(Vec::new())
+    }
+
+    /// The word vectors of the recipe's first stage that has some: `scdv`, `bowv`, `concepts`, `average`.
+    pub fn word_space(&self) -> Option<&WordSpace> {
+        self.body.word_space()
     }
 
     /// The documents as the classifier sees them.

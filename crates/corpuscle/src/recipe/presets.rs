@@ -7,6 +7,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("bigram-svm", "tfidf(ngrams=2, sublinear=true) | svm"),
     ("lsi-svm", "tfidf(sublinear=true) | lsi(200) | svm"),
     ("dcot", "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot(weight=auto) | svm"),
+    ("scdv", "words(stop=english) | scdv | svm"),
+    ("scdv-tfidf", "(tfidf(sublinear=true) + scdv * 0.5) | svm"),
     (
         "sprinkled-lsi",
         "words(stem=porter, stop=english) | binary | ig(1000) | sprinkle(rank=50) | knn(k=3, metric=euclidean)",

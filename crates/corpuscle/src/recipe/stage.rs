@@ -13,6 +13,7 @@ use crate::matrix::{Csr, Dense, Matrix};
 use crate::project::TermShift;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
+use crate::vectorize::WordSpace;
 use crate::{Error, Result, Run};
 
 /// What every stage can say of itself.
@@ -51,6 +52,10 @@ pub trait FittedVectorizer: Debug + Send + Sync {
     /// Fits again, with the same terms, on documents kept as [`FittedVectorizer::raw_counts`].
     fn refit(&self, _counts: &Csr, _run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
         Err(Error::data("this stage cannot be fitted again from counts"))
+    }
+    /// The word vectors, when it has some.
+    fn word_space(&self) -> Option<&WordSpace> {
+        None
     }
 }
 

@@ -9,13 +9,14 @@ use crate::text::Tokens;
 use crate::{Result, Run};
 
 /// Documents in one piece of work.
-const PIECE: usize = 512;
+pub(super) const PIECE: usize = 512;
 
 /// Some rows of the matrix.
-struct Rows {
-    columns: Vec<u32>,
-    values: Vec<f32>,
-    lengths: Vec<usize>,
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<f32>,
+    pub(super) lengths: Vec<usize>,
 }
 
 /// One worker's scratch: a counter for each column, and the columns of the document under way.
@@ -86,7 +87,7 @@ pub(super) fn fill(
 }
 
 /// All rows in one matrix; each piece is freed as soon as it is copied.
-fn join(cols: usize, pieces: Vec<Rows>) -> Csr {
+pub(super) fn join(cols: usize, pieces: Vec<Rows>) -> Csr {
     let mut indptr = Vec::with_capacity(1 + pieces.iter().map(|rows| rows.lengths.len()).sum::<usize>());
     let mut total = 0;
     indptr.push(0);

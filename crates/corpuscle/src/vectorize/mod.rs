@@ -1,4 +1,4 @@
-//! Tokens to matrix: counts, presence and tf-idf of words and word n-grams.
+//! Tokens to matrix: counts, presence and tf-idf of words and word n-grams, and documents made of word vectors.
 //!
 //! [`CountsParams::fit`] and [`TfidfParams::fit`] learn a vocabulary and give the matrix of the fitted documents with
 //! it; the model's `transform` does the same for others. Columns are in byte order of the terms, whatever the number
@@ -18,15 +18,28 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+mod average;
+mod bowv;
+mod composite;
+mod concepts;
 mod counts;
 mod fill;
 mod grams;
 mod params;
+mod scdv;
 mod select;
+mod space;
+#[cfg(test)]
+mod space_tests;
 mod tfidf;
 mod vocabulary;
 
+pub use average::{AverageModel, AverageParams, Weighting};
+pub use bowv::{BowvModel, BowvParams};
+pub use concepts::{ConceptsModel, ConceptsParams};
 pub use counts::CountsModel;
 pub use params::{Bound, CountsParams, Norm, TfidfParams};
+pub use scdv::{ScdvModel, ScdvParams};
+pub use space::{SpaceParams, WordSpace};
 pub use tfidf::TfidfModel;
 pub use vocabulary::Vocabulary;

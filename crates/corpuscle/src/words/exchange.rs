@@ -106,7 +106,11 @@ fn read_from(reader: &mut impl BufRead, head: &[u8], name: String, only: Option<
             table.dim = dim;
             let mut line = Vec::new();
             read_line(reader, &mut line, &table.name, 1)?;
-            if is_binary(rest) { read_binary(reader, line.len() as u64, words, &mut table)? } else { read_text(reader, 2, Some(words), &mut table)? }
+            if is_binary(rest) {
+                read_binary(reader, line.len() as u64, words, &mut table)?
+            } else {
+                read_text(reader, 2, Some(words), &mut table)?
+            }
         }
         None => read_text(reader, 1, None, &mut table)?,
     }
@@ -161,7 +165,10 @@ fn read_text(reader: &mut impl BufRead, first: u64, words: Option<usize>, table:
                     return Err(fault(&table.name, reason));
                 };
                 let value: f32 = last.parse().map_err(|_| {
-                    fault(&table.name, format!("`{}` is not a number; {} must follow the word", shorten(last), table.dim))
+                    fault(
+                        &table.name,
+                        format!("`{}` is not a number; {} must follow the word", shorten(last), table.dim),
+                    )
                 })?;
                 vector.push(value);
                 rest = before;

@@ -3,6 +3,7 @@
 //! A new method adds a file here and a line to [`all`].
 
 mod classify;
+mod embedding;
 mod project;
 mod vectorize;
 mod words;
@@ -74,6 +75,10 @@ pub fn all() -> impl Iterator<Item = &'static StageInfo> {
         vectorize::COUNTS,
         vectorize::BINARY,
         vectorize::TFIDF,
+        embedding::SCDV,
+        embedding::BOWV,
+        embedding::CONCEPTS,
+        embedding::AVERAGE,
         project::IG,
         project::LSI,
         project::SPRINKLE,

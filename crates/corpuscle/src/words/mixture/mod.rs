@@ -111,7 +111,11 @@ impl MixtureParams {
             return Err(Error::Shape { what: "clusters to start from", expected: x.rows(), found: clusters.len() });
         }
         if let Some(&beyond) = clusters.iter().find(|&&cluster| cluster as usize >= self.clusters) {
-            return Err(Error::Shape { what: "cluster to start from", expected: self.clusters, found: beyond as usize });
+            return Err(Error::Shape {
+                what: "cluster to start from",
+                expected: self.clusters,
+                found: beyond as usize,
+            });
         }
         if x.rows() == 0 || x.cols() == 0 {
             return Err(Error::data("a mixture needs at least one row and one column"));

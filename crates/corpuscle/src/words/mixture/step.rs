@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Covariance, MixtureParams};
 use crate::Result;
 use crate::matrix::Dense;
-use crate::matrix::cholesky::{Cholesky, dot};
+use crate::matrix::small_cholesky::{Cholesky, dot};
 use crate::matrix::small::{Small, tall_product, transposed_product, weigh_rows};
 use crate::words::exponential::exp;
 

@@ -171,7 +171,9 @@ impl SkipGramParams {
                 let (busy, idle) = blocks.split_at_mut(spans.len());
                 busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &span)| {
                     let span = slab.span(span);
-                    vectorised(|| block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to)));
+                    vectorised(|| {
+                        block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to))
+                    });
                 });
                 idle.iter_mut().for_each(Block::clear);
                 tables.apply(&blocks);

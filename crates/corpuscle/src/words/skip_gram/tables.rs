@@ -86,8 +86,7 @@ pub(super) struct SharedTables {
 
 impl From<Tables> for SharedTables {
     fn from(tables: Tables) -> Self {
-        let share =
-            |table: &[Lane]| table.as_flattened().iter().map(|value| AtomicU32::new(value.to_bits())).collect();
+        let share = |table: &[Lane]| table.as_flattened().iter().map(|value| AtomicU32::new(value.to_bits())).collect();
         SharedTables { lanes: tables.lanes, inputs: share(&tables.inputs), outputs: share(&tables.outputs) }
     }
 }

@@ -23,7 +23,8 @@ fn words_used_alike_come_together() {
     let tokens = topics(&run);
     for architecture in [Architecture::SkipGram, Architecture::Cbow] {
         for deterministic in [true, false] {
-            let vectors = SkipGramParams { architecture, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
+            let vectors =
+                SkipGramParams { architecture, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
             let near = vectors.neighbours("cat3", 15).unwrap();
             let own = near.iter().filter(|near| near.word.starts_with("cat")).count();
             assert!(own >= 14, "{architecture:?} {deterministic}: {near:?}");

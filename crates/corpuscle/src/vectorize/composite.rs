@@ -1,0 +1,193 @@
+//! Documents as clusters of word vectors laid side by side: K parts of d numbers, one part for each cluster.
+//!
+//! A document is Σ_w count(w) · weight(w) · (P(c_1|w)·w⃗ ⊕ … ⊕ P(c_K|w)·w⃗), made of unit length, then thinned out: an
+//! entry whose size is below p/100 · t becomes zero, where t = (|mean of the row minima| + |mean of the row maxima|)/2
+//! over the fitted documents. Neither the words × K·d table nor a dense documents × K·d matrix is ever held: a worker
+//! has one document at a time, and the fitted ones are made twice, once for t and once for their rows.
+//!
+//! O(distinct words of the document · clusters of a word · d + K·d) per document.
+
+use super::space::{Entry, WordSpace, add, length, make_unit};
+use crate::matrix::Csr;
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// Words as shares of clusters, and how documents are made of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Composite {
+    pub(super) space: WordSpace,
+    /// P(cluster | word); those too small to matter are left out.
+    pub(super) posteriors: Csr,
+    pub(super) kind: Kind,
+    /// Smaller entries are zero.
+    cut: f32,
+}
+
+/// The two composites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Words weighed by idf.
+    Scdv,
+    /// Words as they are, and K more columns with the idf of each cluster's words; both parts of the same length.
+    Bowv,
+}
+
+/// One worker's document.
+struct Scratch {
+    sums: Vec<f32>,
+    /// The clusters its words are in.
+    touched: Vec<bool>,
+}
+
+impl Composite {
+    /// A composite whose threshold is that of these documents.
+    pub(super) fn fit(
+        space: WordSpace,
+        posteriors: Csr,
+        kind: Kind,
+        sparsity: f64,
+        tokens: &Tokens,
+        run: &Run,
+    ) -> Result<Self> {
+        let columns = space.dim().checked_mul(posteriors.cols()).and_then(|size| size.checked_add(posteriors.cols()));
+        if columns.is_none_or(|columns| columns >= u32::MAX as usize) {
+            return Err(Error::data("more than 4 294 967 294 columns: fewer clusters or a smaller dim are needed"));
+        }
+        let mut composite = Composite { space, posteriors, kind, cut: 0.0 };
+        if sparsity > 0.0 {
+            let ends = composite.space.for_each(
+                tokens,
+                run,
+                || composite.scratch(),
+                |scratch, _, entries| {
+                    composite.compose(scratch, entries);
+                    let mut ends = (0f32, 0f32);
+                    for part in composite.parts(scratch) {
+                        ends = part.iter().fold(ends, |ends, &value| (ends.0.min(value), ends.1.max(value)));
+                    }
+                    composite.clear(scratch);
+                    ends
+                },
+            )?;
+            let (mut least, mut most) = (0f64, 0f64);
+            for (low, high) in ends.into_iter().flatten() {
+                least += f64::from(low);
+                most += f64::from(high);
+            }
+            let documents = tokens.n_documents().max(1) as f64;
+            composite.cut = (sparsity / 100.0 * (least.abs() + most.abs()) / (2.0 * documents)) as f32;
+        }
+        Ok(composite)
+    }
+
+    pub(super) fn n_columns(&self) -> usize {
+        let k = self.posteriors.cols();
+        self.space.dim() * k + if self.kind == Kind::Bowv { k } else { 0 }
+    }
+
+    pub(super) fn cut(&self) -> f32 {
+        self.cut
+    }
+
+    /// The matrix of documents.
+    pub(super) fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
+        let dim = self.space.dim();
+        // Exact zeros are not stored either.
+        let cut = self.cut.max(f32::MIN_POSITIVE);
+        self.space.fill(
+            tokens,
+            self.n_columns(),
+            run,
+            || self.scratch(),
+            |scratch, entries, row| {
+                self.compose(scratch, entries);
+                for (cluster, part) in scratch.sums.chunks(dim).enumerate() {
+                    if scratch.touched.get(cluster).is_none_or(|&touched| touched) {
+                        let first = (cluster * dim) as u32;
+                        for (&value, column) in part.iter().zip(first..) {
+                            if value.abs() >= cut {
+                                row.columns.push(column);
+                                row.values.push(value);
+                            }
+                        }
+                    }
+                }
+                self.clear(scratch);
+            },
+        )
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch { sums: vec![0.0; self.n_columns()], touched: vec![false; self.posteriors.cols()] }
+    }
+
+    /// The parts of a document that are not zero.
+    fn parts<'s>(&self, scratch: &'s Scratch) -> impl Iterator<Item = &'s [f32]> {
+        let parts = scratch.sums.chunks(self.space.dim()).enumerate();
+        parts.filter(|(part, _)| scratch.touched.get(*part).is_none_or(|&touched| touched)).map(|(_, values)| values)
+    }
+
+    fn clear(&self, scratch: &mut Scratch) {
+        for (part, values) in scratch.sums.chunks_mut(self.space.dim()).enumerate() {
+            if scratch.touched.get(part).is_none_or(|&touched| touched) {
+                values.fill(0.0);
+            }
+        }
+        scratch.touched.fill(false);
+    }
+
+    /// Sums up a document and makes it of unit length.
+    fn compose(&self, scratch: &mut Scratch, entries: &[Entry]) {
+        let (dim, k) = (self.space.dim(), self.posteriors.cols());
+        for entry in entries {
+            let idf = self.space.idf()[entry.word as usize];
+            let weight = entry.count as f32 * if self.kind == Kind::Scdv { idf } else { 1.0 };
+            let vector = self.space.vector(entry.word);
+            let (clusters, shares) = self.posteriors.row(entry.word as usize);
+            for (&cluster, &share) in clusters.iter().zip(shares) {
+                let cluster = cluster as usize;
+                scratch.touched[cluster] = true;
+                add(&mut scratch.sums[cluster * dim..(cluster + 1) * dim], weight * share, vector);
+                if self.kind == Kind::Bowv {
+                    scratch.sums[k * dim + cluster] += entry.count as f32 * share * idf;
+                }
+            }
+        }
+        if self.kind == Kind::Bowv {
+            let (vectors, clusters) = scratch.sums.split_at_mut(k * dim);
+            make_unit(vectors);
+            make_unit(clusters);
+        }
+        let Scratch { sums, touched } = scratch;
+        let parts = || (0..sums.len().div_ceil(dim)).filter(|&part| touched.get(part).is_none_or(|&touched| touched));
+        let range = |part: usize, all: usize| part * dim..all.min((part + 1) * dim);
+        let square: f64 = parts().map(|part| length(&sums[range(part, sums.len())]).powi(2)).sum();
+        if square > 0.0 {
+            let scale = (1.0 / square.sqrt()) as f32;
+            let all = sums.len();
+            for part in (0..all.div_ceil(dim)).filter(|&part| touched.get(part).is_none_or(|&touched| touched)) {
+                sums[range(part, all)].iter_mut().for_each(|value| *value *= scale);
+            }
+        }
+    }
+
+    pub(super) fn save(&self, out: &mut StoreWriter) {
+        self.space.save(out);
+        out.scope("posteriors", |out| self.posteriors.save(out));
+        out.put_f32("cut", &[1], &[self.cut]);
+    }
+
+    pub(super) fn load(kind: Kind, store: &StoreReader<'_>) -> Result<Self> {
+        let space = WordSpace::load(store)?;
+        let posteriors = Csr::load(&store.scope("posteriors"))?;
+        let (cut, _) = store.f32s("cut", &[Some(1)])?;
+        if posteriors.rows() != space.vectors().len() || posteriors.cols() == 0 || cut[0] < 0.0 {
+            return Err(Error::model("the clusters do not fit the words"));
+        }
+        if space.dim().saturating_add(1).saturating_mul(posteriors.cols()) >= u32::MAX as usize {
+            return Err(Error::model("clusters and word vectors make too many columns"));
+        }
+        Ok(Composite { space, posteriors, kind, cut: cut[0] })
+    }
+}

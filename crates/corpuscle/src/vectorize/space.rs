@@ -1,0 +1,192 @@
+//! The words of documents as unit vectors with the weight of rarity: what SCDV and its kin start from.
+//!
+//! idf(w) = 1 + ln((n + 1) / (d + 1)) for n documents of which d have the word.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::fill::{PIECE, Rows, join};
+use crate::matrix::Csr;
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::words::{SkipGramParams, WordVectors};
+use crate::{Error, Result, Run};
+
+/// Where word vectors come from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpaceParams {
+    /// How they are trained.
+    pub training: SkipGramParams,
+    /// A file to take them from instead, in any format [`WordVectors::read`] knows.
+    pub vectors: Option<String>,
+}
+
+/// Unit vectors of words, and how rare the words are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordSpace {
+    vectors: WordVectors,
+    idf: Vec<f32>,
+}
+
+/// A word of a document and how often it is there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) word: u32,
+    pub(super) count: u32,
+}
+
+impl SpaceParams {
+    pub(super) fn check_as(&self, stage: &'static str) -> Result<()> {
+        self.training.check_as(stage)
+    }
+
+    /// Trains or reads the vectors of the words of `tokens`, makes them of length one, and weighs the words.
+    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordSpace> {
+        let vectors = match &self.vectors {
+            None => self.training.fit(tokens, run)?,
+            Some(path) => WordVectors::read_only(path, tokens.lexicon())?,
+        };
+        let numbers = tokens.lexicon().map_to(vectors.words());
+        let mut frequencies = vec![0u32; vectors.len()];
+        let mut last = vec![u32::MAX; vectors.len()];
+        for document in 0..tokens.n_documents() {
+            for &id in tokens.document(document) {
+                let word = numbers[id as usize];
+                if word != u32::MAX && last[word as usize] != document as u32 {
+                    last[word as usize] = document as u32;
+                    frequencies[word as usize] += 1;
+                }
+            }
+        }
+        let documents = tokens.n_documents() as f64 + 1.0;
+        let idf = frequencies.iter().map(|&d| ((documents / (f64::from(d) + 1.0)).ln() + 1.0) as f32).collect();
+        Ok(WordSpace { vectors: vectors.normalized(), idf })
+    }
+}
+
+impl WordSpace {
+    /// The words with their unit vectors.
+    pub fn vectors(&self) -> &WordVectors {
+        &self.vectors
+    }
+
+    /// The weight of each word.
+    pub fn idf(&self) -> &[f32] {
+        &self.idf
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.vectors.dim()
+    }
+
+    pub(super) fn vector(&self, word: u32) -> &[f32] {
+        self.vectors.vectors().row(word as usize)
+    }
+
+    /// Calls `work(scratch, document, entries)` for every document, with its known words in order and their counts, and
+    /// gives the results in order. Pieces of documents go to the workers.
+    pub(super) fn for_each<S, R: Send>(
+        &self,
+        tokens: &Tokens,
+        run: &Run,
+        scratch: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, usize, &[Entry]) -> R + Sync,
+    ) -> Result<Vec<Vec<R>>> {
+        run.install(|| {
+            let numbers = tokens.lexicon().map_to(self.vectors.words());
+            let documents = tokens.n_documents();
+            (0..documents.div_ceil(PIECE))
+                .into_par_iter()
+                .map_init(
+                    || (scratch(), vec![0u32; self.vectors.len()], Vec::new()),
+                    |(scratch, counts, entries): &mut (S, Vec<u32>, Vec<Entry>), piece| {
+                        run.check()?;
+                        let range = piece * PIECE..documents.min((piece + 1) * PIECE);
+                        let one = |document| {
+                            entries.clear();
+                            for &id in tokens.document(document) {
+                                let word = numbers[id as usize];
+                                if word != u32::MAX {
+                                    let count = &mut counts[word as usize];
+                                    if *count == 0 {
+                                        entries.push(Entry { word, count: 0 });
+                                    }
+                                    *count = count.saturating_add(1);
+                                }
+                            }
+                            entries.sort_unstable_by_key(|entry| entry.word);
+                            for entry in entries.iter_mut() {
+                                entry.count = std::mem::take(&mut counts[entry.word as usize]);
+                            }
+                            work(scratch, document, entries)
+                        };
+                        Ok(range.map(one).collect())
+                    },
+                )
+                .collect()
+        })
+    }
+
+    /// The sparse matrix whose rows are what `work(scratch, entries, row)` adds.
+    pub(super) fn fill<S>(
+        &self,
+        tokens: &Tokens,
+        columns: usize,
+        run: &Run,
+        scratch: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, &[Entry], &mut Rows) + Sync,
+    ) -> Result<Csr> {
+        let both = || (scratch(), Rows::default());
+        let pieces = self.for_each(tokens, run, both, |(scratch, row), _, entries| {
+            row.columns.clear();
+            row.values.clear();
+            work(scratch, entries, row);
+            // Copies are as long as they need to be; what grows in steps would hold up to twice that.
+            Rows { columns: row.columns.clone(), values: row.values.clone(), lengths: vec![row.columns.len()] }
+        })?;
+        run.install(|| Ok(join(columns, pieces.into_iter().flatten().collect())))
+    }
+
+    pub(super) fn save(&self, out: &mut StoreWriter) {
+        self.vectors.save(out);
+        out.put_f32("idf", &[self.idf.len()], &self.idf);
+    }
+
+    pub(super) fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let vectors = WordVectors::load(store)?;
+        let (idf, _) = store.f32s("idf", &[Some(vectors.len())])?;
+        if vectors.is_empty() || vectors.dim() == 0 {
+            return Err(Error::model("there are no word vectors"));
+        }
+        Ok(WordSpace { vectors, idf })
+    }
+}
+
+/// `to += scale · from`.
+#[inline]
+pub(super) fn add(to: &mut [f32], scale: f32, from: &[f32]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to += scale * from;
+    }
+}
+
+/// Divides by the length, unless it is 0.
+pub(super) fn make_unit(row: &mut [f32]) {
+    let length = length(row);
+    if length > 0.0 {
+        row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    }
+}
+
+pub(super) fn length(row: &[f32]) -> f64 {
+    let mut sums = [0f64; 8];
+    let (eights, rest) = row.as_chunks::<8>();
+    for eight in eights {
+        for i in 0..8 {
+            sums[i] += f64::from(eight[i]) * f64::from(eight[i]);
+        }
+    }
+    let rest: f64 = rest.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+    (sums.iter().sum::<f64>() + rest).sqrt()
+}
