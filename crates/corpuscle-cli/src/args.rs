@@ -55,6 +55,10 @@ pub(crate) enum Command {
     Terms(Terms),
     /// Runs a paper's table and shows ours beside theirs
     Reproduce(Reproduce),
+    /// Shows the words nearest to a word, by a model's word vectors
+    Similar(Similar),
+    /// Trains word vectors and writes them for other programs
+    Words(Words),
     /// Lists the stages and presets that recipes are made of
     Stages,
 }
@@ -299,4 +303,69 @@ pub(crate) struct Inspect {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Similar {
+    /// A model whose recipe has word vectors
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// The words
+    #[arg(required = true, value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+    /// How many words for each
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Words {
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// Where the vectors are written
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// How the file is written [default: binary for .bin, glove when the name says so, else text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<VectorFileFormat>,
+    /// How texts become words, as in a recipe: "words(stop=english)"
+    #[arg(long, value_name = "STAGE", default_value = "words")]
+    pub(crate) words: String,
+    /// Length of a vector
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) dim: usize,
+    /// Words to either side that count as context
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) window: usize,
+    /// Random words set against each pair
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) negatives: usize,
+    /// Fewest occurrences of a word with a vector
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) min_count: u64,
+    /// Share of all words above which a word is thinned out; 0 for none
+    #[arg(long, value_name = "SHARE", default_value_t = 1e-3)]
+    pub(crate) subsample: f64,
+    /// Passes over the documents
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub(crate) epochs: usize,
+    /// The words around a word predict it, instead of it predicting them
+    #[arg(long)]
+    pub(crate) cbow: bool,
+    /// Threads do not wait for each other: no two runs are equal
+    #[arg(long)]
+    pub(crate) nondeterministic: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum VectorFileFormat {
+    /// word2vec and fastText text, with a line of sizes
+    Text,
+    /// word2vec binary
+    Binary,
+    /// GloVe text
+    Glove,
 }

@@ -10,10 +10,12 @@ mod label_curve;
 mod page;
 mod predict;
 mod reproduce;
+mod similar;
 mod stages;
 mod terms;
 mod train;
 mod update;
+mod words;
 
 use std::sync::Arc;
 
@@ -38,6 +40,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Explain(args) => explain::run(args, everywhere, &run),
         Command::Terms(args) => terms::run(args, everywhere, &run),
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
+        Command::Similar(args) => similar::run(args, everywhere, &run),
+        Command::Words(args) => words::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
     }
 }

@@ -12,3 +12,4 @@ mod same_bits;
 mod support;
 mod terms;
 mod updating;
+mod words;

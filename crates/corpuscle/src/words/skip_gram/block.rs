@@ -50,6 +50,8 @@ pub(super) struct Block {
     windows: Vec<(usize, usize)>,
     /// Words × (contexts + negatives): scores, then what each pair adds.
     pairs: Vec<f32>,
+    /// The negatives that are contexts too.
+    clashes: Vec<usize>,
     /// For CBOW, the means of the contexts and their changes.
     means: Vec<Lane>,
     mean_changes: Vec<Lane>,
@@ -67,6 +69,7 @@ impl Block {
             output_changes: Vec::new(),
             windows: Vec::new(),
             pairs: Vec::new(),
+            clashes: Vec::new(),
             means: Vec::new(),
             mean_changes: Vec::new(),
         }
@@ -143,6 +146,9 @@ impl Block {
         self.pairs.clear();
         self.pairs.resize(words * width, 0.0);
         all_dots(&self.inputs, &self.outputs[contexts * n..], n, &mut self.pairs, width, contexts);
+        let (around, negatives) = self.output_rows.split_at(contexts);
+        self.clashes.clear();
+        self.clashes.extend((0..SHARED).filter(|&negative| around.contains(&negatives[negative])));
         for (word, &(from, to)) in self.windows.iter().enumerate() {
             let pairs = &mut self.pairs[word * width..(word + 1) * width];
             let input = &self.inputs[word * n..(word + 1) * n];
@@ -159,12 +165,11 @@ impl Block {
             }
             // A word does not count as a negative of a pair whose context it is.
             let window = &self.output_rows[from..to];
-            for (pair, negative) in pairs[contexts..].iter_mut().zip(&self.output_rows[contexts..]) {
-                let same = window.iter().filter(|word| *word == negative).count();
-                if same > 0 {
-                    let same = same - usize::from(self.output_rows[own] == *negative);
-                    *pair *= 1.0 - same as f32 / ((to - from - 1) as f32).max(1.0);
-                }
+            for &negative in &self.clashes {
+                let row = self.output_rows[contexts + negative];
+                let same = window.iter().filter(|&&context| context == row).count();
+                let same = same - usize::from(self.output_rows[own] == row);
+                pairs[contexts + negative] *= 1.0 - same as f32 / ((to - from - 1) as f32).max(1.0);
             }
         }
         for word in 0..words {

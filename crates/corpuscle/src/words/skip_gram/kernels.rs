@@ -60,7 +60,7 @@ pub(super) fn dot(a: &[Lane], b: &[Lane]) -> f32 {
     total(&sum)
 }
 
-/// Dot products of one vector with two.
+/// Dot products of one vector with four.
 #[inline(always)]
 fn dots_1x4(a: &[Lane], b: [&[Lane]; 4]) -> [f32; 4] {
     let mut sums = [[0f32; WIDTH]; 4];
@@ -74,6 +74,7 @@ fn dots_1x4(a: &[Lane], b: [&[Lane]; 4]) -> [f32; 4] {
     [total(&sums[0]), total(&sums[1]), total(&sums[2]), total(&sums[3])]
 }
 
+/// Dot products of two vectors with two.
 #[inline(always)]
 fn dots_2x2(a: [&[Lane]; 2], b: [&[Lane]; 2]) -> [f32; 4] {
     let mut sums = [[0f32; WIDTH]; 4];
@@ -134,7 +135,7 @@ pub(super) fn all_dots(a: &[Lane], b: &[Lane], n: usize, out: &mut [f32], width:
     }
 }
 
-/// `to[r] += Σ_k weight(r, k) · x[k]` for four rows at once, k over `range`.
+/// `to[r] += Σ_k weight(r, k) · x[k]` for `R` rows at once, k over `range`, `n` lanes each.
 #[inline(always)]
 pub(super) fn add_weighted<const R: usize>(
     to: &mut [Lane],
@@ -143,8 +144,23 @@ pub(super) fn add_weighted<const R: usize>(
     range: std::ops::Range<usize>,
     weight: impl Fn(usize, usize) -> f32,
 ) {
-    // Four lanes of sums are eight AVX2 registers, which leaves room for what is loaded.
-    for lane in 0..n {
+    // Four lanes of sums are eight AVX2 registers, which leaves room for what is loaded and hides the latency of the
+    // additions: one lane of four rows, or four lanes of one row.
+    let mut lane = 0;
+    if R == 1 {
+        while lane + 4 <= n {
+            let mut sums = [to[lane], to[lane + 1], to[lane + 2], to[lane + 3]];
+            for k in range.clone() {
+                let (x, weight) = (&x[k * n + lane..k * n + lane + 4], weight(0, k));
+                for (sum, x) in sums.iter_mut().zip(x) {
+                    scaled_add(sum, weight, x);
+                }
+            }
+            to[lane..lane + 4].copy_from_slice(&sums);
+            lane += 4;
+        }
+    }
+    while lane < n {
         let mut sums = [[0f32; WIDTH]; R];
         for (r, sum) in sums.iter_mut().enumerate() {
             *sum = to[r * n + lane];
@@ -158,6 +174,7 @@ pub(super) fn add_weighted<const R: usize>(
         for (r, sum) in sums.iter().enumerate() {
             to[r * n + lane] = *sum;
         }
+        lane += 1;
     }
 }
 
@@ -196,6 +213,13 @@ mod tests {
             }
         }
         let x = make(3, 5);
+        let (five, mut wide) = (5, make(1, 2)[..1].repeat(5));
+        let long: Vec<Lane> = make(4, 3)[..10].to_vec();
+        add_weighted::<1>(&mut wide, &long, five, 0..2, |_, k| k as f32 + 1.0);
+        for lane in 0..five {
+            let plain = make(1, 2)[0][7] + long[lane][7] + 2.0 * long[five + lane][7];
+            assert!((wide[lane][7] - plain).abs() < 1e-5);
+        }
         let mut to = make(4, 1);
         let before = to.clone();
         add_weighted::<4>(&mut to, &x, n, 1..3, |r, k| (r + k) as f32);
