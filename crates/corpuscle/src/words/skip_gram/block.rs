@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, WIDTH, add_weighted, all_dots, dots, sigmoid};
+use super::kernels::{Lane, WIDTH, add_weighted, all_dots, dot, dots, sigmoid};
 use super::sample::Negatives;
 use super::{Architecture, SkipGramParams};
 use crate::Rng;
@@ -46,6 +46,9 @@ pub(super) struct Block {
     outputs: Vec<Lane>,
     input_changes: Vec<Lane>,
     output_changes: Vec<Lane>,
+    /// How many pairs each change is the sum of.
+    input_pairs: Vec<f32>,
+    output_pairs: Vec<f32>,
     /// The windows of the words: first and last position among the contexts.
     windows: Vec<(usize, usize)>,
     /// Words × (contexts + negatives): scores, then what each pair adds.
@@ -67,6 +70,8 @@ impl Block {
             outputs: Vec::new(),
             input_changes: Vec::new(),
             output_changes: Vec::new(),
+            input_pairs: Vec::new(),
+            output_pairs: Vec::new(),
             windows: Vec::new(),
             pairs: Vec::new(),
             clashes: Vec::new(),
@@ -81,14 +86,15 @@ impl Block {
         self.output_rows.clear();
     }
 
-    /// Calls `add` with every row to change and its change, in order.
-    pub(super) fn changes(&self, table: Table, mut add: impl FnMut(u32, &[Lane])) {
-        let (rows, changes) = match table {
-            Table::Inputs => (&self.input_rows, &self.input_changes),
-            Table::Outputs => (&self.output_rows, &self.output_changes),
+    /// Calls `add` with every row to change, how many pairs the change is the sum of, and the change, in order.
+    #[inline]
+    pub(super) fn changes(&self, table: Table, mut add: impl FnMut(u32, f32, &[Lane])) {
+        let (rows, pairs, changes) = match table {
+            Table::Inputs => (&self.input_rows, &self.input_pairs, &self.input_changes),
+            Table::Outputs => (&self.output_rows, &self.output_pairs, &self.output_changes),
         };
-        for (&row, change) in rows.iter().zip(changes.chunks_exact(self.lanes)) {
-            add(row, change);
+        for ((&row, &pairs), change) in rows.iter().zip(pairs).zip(changes.chunks_exact(self.lanes)) {
+            add(row, pairs, change);
         }
     }
 
@@ -131,10 +137,40 @@ impl Block {
         fetch(&mut self.outputs, &self.output_rows, self.lanes, |row, to| read(Table::Outputs, row, to));
         zero(&mut self.input_changes, self.inputs.len());
         zero(&mut self.output_changes, self.outputs.len());
+        self.count_pairs(span.start - first, params);
         match params.architecture {
             Architecture::SkipGram => self.skip_gram(span.start - first, params, rate),
             Architecture::Cbow => self.cbow(span.start - first, params, rate),
         }
+        limit(&mut self.input_changes, self.lanes);
+        limit(&mut self.output_changes, self.lanes);
+    }
+
+    /// How many pairs change each row: every word of a window is one, with its share of negatives.
+    fn count_pairs(&mut self, offset: usize, params: &SkipGramParams) {
+        let each = 1.0 + params.negatives as f32;
+        let skip_gram = params.architecture == Architecture::SkipGram;
+        self.input_pairs.clear();
+        self.input_pairs.resize(self.input_rows.len(), 0.0);
+        self.output_pairs.clear();
+        self.output_pairs.resize(self.output_rows.len(), 0.0);
+        let mut all = 0;
+        for (word, &(from, to)) in self.windows.iter().enumerate() {
+            let contexts = to - from - 1;
+            if skip_gram {
+                all += contexts;
+                self.input_pairs[word] = each * contexts as f32;
+                self.output_pairs[from..to].iter_mut().for_each(|pairs| *pairs += 1.0);
+                self.output_pairs[offset + word] -= 1.0;
+            } else {
+                all += 1;
+                self.input_pairs[from..to].iter_mut().for_each(|pairs| *pairs += each);
+                self.input_pairs[offset + word] -= each;
+                self.output_pairs[word] = 1.0;
+            }
+        }
+        let negatives = self.output_rows.len() - SHARED;
+        self.output_pairs[negatives..].fill((params.negatives * all) as f32 / SHARED as f32);
     }
 
     /// Every word predicts the words of its window.
@@ -236,7 +272,7 @@ impl Block {
                 continue;
             }
             let own = word * n..(word + 1) * n;
-            pairs[0] = rate * (1.0 - sigmoid(super::kernels::dot(&self.means[own.clone()], &self.outputs[own])));
+            pairs[0] = rate * (1.0 - sigmoid(dot(&self.means[own.clone()], &self.outputs[own])));
             for (pair, &negative) in pairs[1..].iter_mut().zip(&self.output_rows[words..]) {
                 let other = f32::from(u8::from(negative != self.output_rows[word]));
                 *pair = -rate * share * other * sigmoid(*pair);
@@ -264,6 +300,21 @@ impl Block {
             for context in (from..to).filter(|&context| context != offset + word) {
                 add_weighted::<1>(&mut self.input_changes[context * n..(context + 1) * n], change, n, 0..1, |_, _| 1.0);
             }
+        }
+    }
+}
+
+/// The largest change of a row by one block. Ordinary ones are far smaller; without a limit, a handful of words that
+/// meet each other all the time could drive each other beyond all bounds.
+const LARGEST: f32 = 1.0;
+
+#[inline(always)]
+fn limit(changes: &mut [Lane], lanes: usize) {
+    for change in changes.chunks_exact_mut(lanes) {
+        let square = dot(change, change);
+        if square > LARGEST * LARGEST {
+            let scale = LARGEST / square.sqrt();
+            change.as_flattened_mut().iter_mut().for_each(|value| *value *= scale);
         }
     }
 }

@@ -16,7 +16,15 @@ pub(super) struct Tables {
     lanes: usize,
     inputs: Vec<Lane>,
     outputs: Vec<Lane>,
+    /// Scratch: the pairs that change each row in the batch under way; zero between batches.
+    input_pairs: Vec<f32>,
+    output_pairs: Vec<f32>,
 }
+
+/// The pairs whose changes a row takes in full in one batch; when there are more, their changes are scaled down to
+/// this many. The pairs of a batch do not see each other's changes, so a word that nearly all of them share would be
+/// pushed as many times as far as one push would have been enough. Rare words never come near the limit.
+const MOST_PAIRS: f32 = 256.0;
 
 impl Tables {
     /// Small random inputs, uniform on ±½/dim, and outputs of zero.
@@ -28,7 +36,8 @@ impl Tables {
                 *value = (rng.random::<f32>() - 0.5) / dim as f32;
             }
         }
-        Tables { lanes, inputs, outputs: vec![[0f32; WIDTH]; words * lanes] }
+        let outputs = vec![[0f32; WIDTH]; words * lanes];
+        Tables { lanes, inputs, outputs, input_pairs: vec![0.0; words], output_pairs: vec![0.0; words] }
     }
 
     #[inline(always)]
@@ -46,20 +55,38 @@ impl Tables {
         let rows = self.inputs.len() / self.lanes;
         let part = rows.div_ceil(PARTS).max(1);
         let lanes = self.lanes;
-        let inputs = self.inputs.par_chunks_mut(part * lanes).enumerate().map(|(at, to)| (Table::Inputs, at, to));
-        let outputs = self.outputs.par_chunks_mut(part * lanes).enumerate().map(|(at, to)| (Table::Outputs, at, to));
-        inputs.chain(outputs).with_max_len(1).for_each(|(table, at, to)| {
+        let chunks = |table: Table, rows, pairs| {
+            let rows: rayon::slice::ChunksMut<'_, Lane> = <[Lane]>::par_chunks_mut(rows, part * lanes);
+            rows.zip(<[f32]>::par_chunks_mut(pairs, part)).enumerate().map(move |chunk| (table, chunk))
+        };
+        let inputs = chunks(Table::Inputs, &mut self.inputs, &mut self.input_pairs);
+        let outputs = chunks(Table::Outputs, &mut self.outputs, &mut self.output_pairs);
+        inputs.chain(outputs).with_max_len(1).for_each(|(table, (at, (to, totals)))| {
             let first = (at * part) as u32;
-            let count = to.len() / lanes;
             for block in blocks {
-                block.changes(table, |row, change| {
+                block.changes(table, |row, pairs, _| {
+                    if let Some(total) = totals.get_mut(row.wrapping_sub(first) as usize) {
+                        *total += pairs;
+                    }
+                });
+            }
+            for block in blocks {
+                block.changes(table, |row, _, change| {
                     let place = row.wrapping_sub(first) as usize;
-                    if place < count {
+                    if let Some(&total) = totals.get(place) {
+                        let scale = if total > MOST_PAIRS { MOST_PAIRS / total } else { 1.0 };
                         for (to, change) in to[place * lanes..(place + 1) * lanes].iter_mut().zip(change) {
                             for i in 0..WIDTH {
-                                to[i] += change[i];
+                                to[i] += scale * change[i];
                             }
                         }
+                    }
+                });
+            }
+            for block in blocks {
+                block.changes(table, |row, _, _| {
+                    if let Some(total) = totals.get_mut(row.wrapping_sub(first) as usize) {
+                        *total = 0.0;
                     }
                 });
             }
@@ -111,7 +138,7 @@ impl SharedTables {
     /// Adds the changes of a block.
     pub(super) fn apply(&self, block: &Block) {
         for table in [Table::Inputs, Table::Outputs] {
-            block.changes(table, |row, change| {
+            block.changes(table, |row, _, change| {
                 for (to, change) in self.row(table, row).iter().zip(change.as_flattened()) {
                     let value = f32::from_bits(to.load(Ordering::Relaxed)) + change;
                     to.store(value.to_bits(), Ordering::Relaxed);
