@@ -122,7 +122,7 @@ impl MixtureParams {
         }
         run.install(|| {
             let data = Data::new(x, self.covariance);
-            let mut components = data.from_clusters(clusters, self)?;
+            let mut components = data.start(clusters, self)?;
             let mut likelihoods: Vec<f64> = Vec::new();
             let mut converged = false;
             for _ in 0..self.steps {

@@ -54,7 +54,7 @@ impl Data {
     }
 
     /// The most likely components when every row belongs to its cluster.
-    pub(super) fn from_clusters(&self, clusters: &[u32], params: &MixtureParams) -> Result<Components> {
+    pub(super) fn start(&self, clusters: &[u32], params: &MixtureParams) -> Result<Components> {
         let none = Dense::zeros(self.wide.cols(), params.clusters);
         let (sums, _) = weigh_rows(&self.wide, &none, |first, scores| {
             for (row, scores) in scores.chunks_exact_mut(params.clusters).enumerate() {
@@ -81,8 +81,8 @@ impl Data {
         let all: f64 = counts.iter().sum();
         let weights: Vec<f64> = counts.iter().map(|count| count / all).collect();
         let mut means = Small::zeros(k, dim);
-        for c in 0..k {
-            means.row_mut(c).iter_mut().zip(sums.row(c)).for_each(|(mean, sum)| *mean = sum / counts[c]);
+        for (c, count) in counts.iter().enumerate() {
+            means.row_mut(c).iter_mut().zip(sums.row(c)).for_each(|(mean, sum)| *mean = sum / count);
         }
         let mut scoring = Dense::zeros(self.wide.cols(), k);
         let last = self.wide.cols() - 1;
@@ -90,8 +90,8 @@ impl Data {
         let constant = match self.covariance {
             Covariance::SharedFull => {
                 let mut scaled = Small::zeros(k, dim);
-                for c in 0..k {
-                    scaled.row_mut(c).iter_mut().zip(means.row(c)).for_each(|(to, mean)| *to = mean * counts[c]);
+                for (c, count) in counts.iter().enumerate() {
+                    scaled.row_mut(c).iter_mut().zip(means.row(c)).for_each(|(to, mean)| *to = mean * count);
                 }
                 let between = means.transposed_times(&scaled);
                 let mut covariance = Small::zeros(dim, dim);
@@ -104,10 +104,10 @@ impl Data {
                 let factor = Cholesky::of(&covariance, dim)?;
                 let inverse = factor.inverse();
                 let directions = means.times(&inverse);
-                for c in 0..k {
+                for (c, weight) in weights.iter().enumerate() {
                     let length = dot(means.row(c), directions.row(c));
                     set(&mut scoring, c, directions.row(c));
-                    scoring.row_mut(last)[c] = (weights[c].ln() - 0.5 * length) as f32;
+                    scoring.row_mut(last)[c] = (weight.ln() - 0.5 * length) as f32;
                 }
                 let trace: f64 = (0..dim).map(|i| dot(inverse.row(i), &self.scatter.row(i)[..dim])).sum();
                 -0.5 * (log_two_pi + factor.log_determinant() + trace / n)
@@ -116,11 +116,11 @@ impl Data {
                 let whole: f64 = (0..dim).map(|i| self.scatter.row(i)[i]).sum();
                 let between: f64 = (0..k).map(|c| counts[c] * dot(means.row(c), means.row(c))).sum();
                 let variance = (whole - between).max(0.0) / (all * dim as f64) + params.floor;
-                for c in 0..k {
+                for (c, weight) in weights.iter().enumerate() {
                     let direction: Vec<f64> = means.row(c).iter().map(|mean| mean / variance).collect();
                     set(&mut scoring, c, &direction);
                     let length = dot(means.row(c), &direction);
-                    scoring.row_mut(last)[c] = (weights[c].ln() - 0.5 * length) as f32;
+                    scoring.row_mut(last)[c] = (weight.ln() - 0.5 * length) as f32;
                 }
                 -0.5 * (log_two_pi + dim as f64 * variance.ln() + whole / (variance * n))
             }
