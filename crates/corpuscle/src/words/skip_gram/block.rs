@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, WIDTH, add_weighted, all_dots, dot, dots, sigmoid};
+use super::kernels::{Lane, WIDTH, add_all, add_weighted, all_dots, dot, dots, sigmoid};
 use super::sample::Negatives;
 use super::{Architecture, SkipGramParams};
 use crate::Rng;
@@ -33,6 +33,35 @@ pub(super) struct Span<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) seed: u64,
+}
+
+/// The work on one block, to be run with the widest registers of the processor.
+///
+/// It is a type and not a closure because only what is inlined here is compiled for those registers.
+pub(super) struct Learn<'a, R> {
+    pub(super) block: &'a mut Block,
+    pub(super) span: Span<'a>,
+    pub(super) params: &'a SkipGramParams,
+    pub(super) negatives: &'a Negatives,
+    pub(super) rate: f32,
+    /// Copies a row of a table.
+    pub(super) read: R,
+}
+
+impl<R: Fn(Table, u32, &mut [Lane])> Learn<'_, R> {
+    pub(super) fn run(self) {
+        pulp::Arch::new().dispatch(self);
+    }
+}
+
+impl<R: Fn(Table, u32, &mut [Lane])> pulp::WithSimd for Learn<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Learn { block, span, params, negatives, rate, read } = self;
+        block.learn(span, params, negatives, rate, read);
+    }
 }
 
 /// Scratch of one block, and the changes it wants.
@@ -100,7 +129,7 @@ impl Block {
 
     /// Computes the changes for a block: `read` copies a row of a table.
     #[inline(always)]
-    pub(super) fn learn(
+    fn learn(
         &mut self,
         span: Span<'_>,
         params: &SkipGramParams,
@@ -214,36 +243,19 @@ impl Block {
             let change = &mut self.input_changes[word * n..(word + 1) * n];
             add_weighted::<1>(change, &self.outputs, n, from..to, |_, k| pairs[k]);
         }
-        let pairs = &self.pairs;
-        tiles(words, |word, four| {
-            let weight = |r: usize, k: usize| pairs[(word + r) * width + contexts + k];
-            let (change, x) = (&mut self.input_changes[word * n..], &self.outputs[contexts * n..]);
-            match four {
-                true => add_weighted::<4>(change, x, n, 0..SHARED, weight),
-                false => add_weighted::<1>(change, x, n, 0..SHARED, weight),
-            }
-        });
-        let window = params.window;
-        tiles(contexts, |context, four| {
-            let rows = if four { 4 } else { 1 };
-            // The words that can have these contexts in their windows.
-            let from = context.saturating_sub(window + offset).min(words);
-            let to = words.min((context + rows + window).saturating_sub(offset));
-            let weight = |r: usize, k: usize| pairs[k * width + context + r];
-            let change = &mut self.output_changes[context * n..];
-            match four {
-                true => add_weighted::<4>(change, &self.inputs, n, from..to.max(from), weight),
-                false => add_weighted::<1>(change, &self.inputs, n, from..to.max(from), weight),
-            }
-        });
-        tiles(SHARED, |negative, four| {
-            let weight = |r: usize, k: usize| pairs[k * width + contexts + negative + r];
-            let change = &mut self.output_changes[(contexts + negative) * n..];
-            match four {
-                true => add_weighted::<4>(change, &self.inputs, n, 0..words, weight),
-                false => add_weighted::<1>(change, &self.inputs, n, 0..words, weight),
-            }
-        });
+        let (pairs, window) = (&self.pairs, params.window);
+        let negatives = &self.outputs[contexts * n..];
+        let from_negative = |word: usize, k: usize| pairs[word * width + contexts + k];
+        add_all(&mut self.input_changes, words, negatives, n, |_, _| 0..SHARED, from_negative);
+        // The words that can have these contexts in their windows.
+        let near = |first: usize, last: usize| {
+            let from = first.saturating_sub(window + offset).min(words);
+            from..words.min((last + window).saturating_sub(offset)).max(from)
+        };
+        let (to_contexts, to_negatives) = self.output_changes.split_at_mut(contexts * n);
+        add_all(to_contexts, contexts, &self.inputs, n, near, |context, k| pairs[k * width + context]);
+        let to_negative = |negative: usize, k: usize| pairs[k * width + contexts + negative];
+        add_all(to_negatives, SHARED, &self.inputs, n, |_, _| 0..words, to_negative);
     }
 
     /// The mean of a window predicts the word in its middle.
@@ -316,20 +328,6 @@ fn limit(changes: &mut [Lane], lanes: usize) {
             let scale = LARGEST / square.sqrt();
             change.as_flattened_mut().iter_mut().for_each(|value| *value *= scale);
         }
-    }
-}
-
-/// Calls `work(first, true)` for every four of `count` and `work(one, false)` for the rest.
-#[inline(always)]
-fn tiles(count: usize, mut work: impl FnMut(usize, bool)) {
-    let mut at = 0;
-    while at + 4 <= count {
-        work(at, true);
-        at += 4;
-    }
-    while at < count {
-        work(at, false);
-        at += 1;
     }
 }
 

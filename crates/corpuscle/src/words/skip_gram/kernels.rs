@@ -1,8 +1,8 @@
 //! The loops word vectors are trained in: small products over rows of sixteen-float lanes.
 //!
 //! Every sum runs in one fixed order over fixed lanes with separate multiplications and additions, so the bits are the
-//! same whatever instructions the processor has. [`vectorised`] only lets the compiler use wider registers where there
-//! are some: measured here, AVX2 halves the time of the SSE2 every x86-64 has.
+//! same whatever instructions the processor has. All of it is inlined into `block::Learn`, which is compiled twice: for
+//! the registers every x86-64 has, and for twice as wide ones where there are some.
 
 use crate::words::exponential::exp;
 
@@ -15,12 +15,6 @@ pub(super) type Lane = [f32; WIDTH];
 /// Lanes of a vector of `dim` floats.
 pub(super) fn lanes(dim: usize) -> usize {
     dim.div_ceil(WIDTH)
-}
-
-/// Runs `work`, and all it inlines, with the widest registers of this processor.
-#[inline]
-pub(super) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(work)
 }
 
 #[inline(always)]
@@ -175,6 +169,29 @@ pub(super) fn add_weighted<const R: usize>(
             to[r * n + lane] = *sum;
         }
         lane += 1;
+    }
+}
+
+/// `to[r] += Σ_k weight(r, k) · x[k]` for all `rows` rows, k over `range(first, last)` of the rows taken together.
+#[inline(always)]
+pub(super) fn add_all(
+    to: &mut [Lane],
+    rows: usize,
+    x: &[Lane],
+    n: usize,
+    range: impl Fn(usize, usize) -> std::ops::Range<usize>,
+    weight: impl Fn(usize, usize) -> f32,
+) {
+    let mut row = 0;
+    while row + 4 <= rows {
+        let to = &mut to[row * n..(row + 4) * n];
+        add_weighted::<4>(to, x, n, range(row, row + 4), |r, k| weight(row + r, k));
+        row += 4;
+    }
+    while row < rows {
+        let to = &mut to[row * n..(row + 1) * n];
+        add_weighted::<1>(to, x, n, range(row, row + 1), |_, k| weight(row, k));
+        row += 1;
     }
 }
 

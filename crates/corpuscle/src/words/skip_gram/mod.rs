@@ -40,8 +40,8 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use self::block::{Block, LENGTH, Span};
-use self::kernels::{lanes, vectorised};
+use self::block::{Block, LENGTH, Learn, Span};
+use self::kernels::{Lane, lanes};
 use self::sample::{Negatives, keep_chances};
 use self::tables::{SharedTables, Tables};
 use super::WordVectors;
@@ -170,10 +170,9 @@ impl SkipGramParams {
                 let rate = self.rate_at(slab.done(number * BATCH));
                 let (busy, idle) = blocks.split_at_mut(spans.len());
                 busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &span)| {
-                    let span = slab.span(span);
-                    vectorised(|| {
-                        block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to))
-                    });
+                    let (span, negatives) = (slab.span(span), &negatives);
+                    let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
+                    Learn { block, span, params: self, negatives, rate, read }.run();
                 });
                 idle.iter_mut().for_each(Block::clear);
                 tables.apply(&blocks);
@@ -199,10 +198,9 @@ impl SkipGramParams {
                     run.check()?;
                     let rate = self.rate_at(slab.done(number * BATCH));
                     for &span in spans {
-                        let span = slab.span(span);
-                        vectorised(|| {
-                            block.learn(span, self, &negatives, rate, |table, row, to| tables.read(table, row, to));
-                        });
+                        let (span, negatives) = (slab.span(span), &negatives);
+                        let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
+                        Learn { block, span, params: self, negatives, rate, read }.run();
                         tables.apply(block);
                     }
                     Ok(())
