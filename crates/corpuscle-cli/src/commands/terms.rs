@@ -15,7 +15,8 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
     let near: Vec<Neighbourhood> = near.into_iter().flatten().collect();
     let mut minds = Vec::new();
     // No word at all is the empty document: what is expected of any text.
-    let asked: Vec<&str> = if args.words.is_empty() { vec![""] } else { args.words.iter().map(String::as_str).collect() };
+    let asked: Vec<&str> =
+        if args.words.is_empty() { vec![""] } else { args.words.iter().map(String::as_str).collect() };
     for (word, list) in asked.iter().zip(model.reconstruct(&asked, run)?.unwrap_or_default()) {
         minds.push((*word, list.into_iter().take(top).collect::<Vec<_>>()));
     }
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
         text.push('\n');
     }
     for (word, list) in &minds {
-        let heading = if word.is_empty() { "expected of any text".to_string() } else { format!("{word} brings to mind") };
+        let heading =
+            if word.is_empty() { "expected of any text".to_string() } else { format!("{word} brings to mind") };
         let rows = list.iter().map(|(term, weight)| vec![term.clone(), format!("{weight:.3}")]);
         text.push_str(&output::table(&[&heading, "weight"], 1, rows));
         text.push('\n');

@@ -11,7 +11,8 @@ fn sprinkled_terms_have_neighbours_before_and_after() {
     let word = &found["words"][0];
     assert_eq!((word["term"].as_str(), word["stage"].as_str()), (Some("printer"), Some("sprinkle")));
     for side in ["before", "after"] {
-        let cosines: Vec<f64> = word[side].as_array().unwrap().iter().map(|near| near[side].as_f64().unwrap()).collect();
+        let cosines: Vec<f64> =
+            word[side].as_array().unwrap().iter().map(|near| near[side].as_f64().unwrap()).collect();
         assert!(!cosines.is_empty() && cosines.is_sorted_by(|a, b| a >= b) && cosines.iter().all(|&c| c <= 1.0001));
     }
     let pairs = &place.json(&["terms", "m.model", "--top", "5", "--json", "-q"])["pairs"];

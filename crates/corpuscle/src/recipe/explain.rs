@@ -80,7 +80,8 @@ mod tests {
         let text = corpus.test[0].text.as_str();
         let recipe = Recipe::parse("tfidf | svm(calibrate=0)")?;
         let model = recipe.fit(&Corpus::read(corpus.train.clone().into_iter().map(Ok), recipe.words(), &run)?, &run)?;
-        let (Some(linear), Some(left_out)) = (model.contributions(text, 0, &run)?, model.left_out(text, 0, &run)?) else {
+        let (Some(linear), Some(left_out)) = (model.contributions(text, 0, &run)?, model.left_out(text, 0, &run)?)
+        else {
             return Err(crate::Error::data("nothing explained"));
         };
         assert_eq!(linear.len(), left_out.len());
@@ -88,7 +89,9 @@ mod tests {
             let same = left_out.iter().find(|other| other.term == part.term).map_or(f64::NAN, |other| other.amount);
             assert!((same - part.amount).abs() < 1e-5, "{} {same} {}", part.term, part.amount);
         }
-        for text in ["tfidf | knn(k=5)", "tfidf | dcot(prototypes=50) | svm(calibrate=0)", "tfidf | lsi(10) | normalize | svm"] {
+        for text in
+            ["tfidf | knn(k=5)", "tfidf | dcot(prototypes=50) | svm(calibrate=0)", "tfidf | lsi(10) | normalize | svm"]
+        {
             let recipe = Recipe::parse(text)?;
             let train = Corpus::read(corpus.train.clone().into_iter().map(Ok), recipe.words(), &run)?;
             let explained = recipe.fit(&train, &run)?.left_out(&corpus.test[1].text, 0, &run)?;

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::{Covariance, MixtureParams};
 use crate::Result;
 use crate::matrix::Dense;
-use crate::matrix::small_cholesky::{Cholesky, dot};
 use crate::matrix::small::{Small, tall_product, transposed_product, weigh_rows};
+use crate::matrix::small_cholesky::{Cholesky, dot};
 use crate::words::exponential::exp;
 
 /// Added to the weight of each component, as scikit-learn does, so that none divides by zero.
