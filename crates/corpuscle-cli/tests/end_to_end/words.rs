@@ -2,7 +2,7 @@
 
 use crate::support::Place;
 
-const SMALL: &str = "scdv(dim=16, clusters=5, min_count=3, epochs=3)";
+const SMALL: &str = "scdv(dim=16, clusters=5, min_count=3, epochs=25)";
 
 #[test]
 fn a_model_with_word_vectors_predicts_and_names_similar_words() {
@@ -10,7 +10,7 @@ fn a_model_with_word_vectors_predicts_and_names_similar_words() {
     for recipe in [&format!("{SMALL} | svm"), &format!("(tfidf + {SMALL} * 0.5) | svm")] {
         place.train(recipe, "a.model");
         let result = place.json(&["evaluate", "a.model", "demo.jsonl", "--where", "split=test", "--json"]);
-        assert!(result["accuracy"].as_f64().unwrap() > 0.2, "{result}");
+        assert!(result["accuracy"].as_f64().unwrap() > 0.5, "{result}");
         let found = place.json(&["similar", "a.model", "the", "--top", "3", "--json"]);
         assert_eq!(found["similar"]["the"].as_array().unwrap().len(), 3);
     }
