@@ -145,7 +145,7 @@ impl Index {
                         *found = (self.shown(score), document);
                     }
                     for (out, &key) in of_groups.iter_mut().zip(&query.groups) {
-                        *out = self.shown(self.from_key(key, &query.length));
+                        *out = self.shown(self.score_of_key(key, &query.length));
                     }
                 }
                 run.advance(found.len() as u64 / k as u64);
@@ -270,7 +270,7 @@ impl Index {
     }
 
     /// About the score that a key in `f32` stands for.
-    fn from_key(&self, key: f32, query: &Length) -> f64 {
+    fn score_of_key(&self, key: f32, query: &Length) -> f64 {
         match self.metric {
             Metric::Cosine => f64::from(key),
             Metric::Euclidean => (2.0 * f64::from(key) - query.squared).min(0.0),

@@ -23,7 +23,7 @@ pub(super) struct Data {
     covariance: Covariance,
 }
 
-/// π, μ and how rows are scored: log π_k + log N(x; μ_k, Σ_k) = (x − mean, 1) · scoring[k] + what is the same for all k.
+/// π, μ and how rows are scored: log π_k + log N(x; μ_k, Σ_k) = `(x − mean, 1) · scoring[k]` + what is the same for all k.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Components {
     pub(super) weights: Vec<f64>,
