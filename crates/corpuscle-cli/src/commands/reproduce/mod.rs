@@ -27,6 +27,7 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/dcot-labels-reuters.json"),
     include_str!("../../../../../reproduce/dcot-labels-snippets.json"),
     include_str!("../../../../../reproduce/dcot-noise.json"),
+    include_str!("../../../../../reproduce/scdv-newsgroups.json"),
 ];
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
