@@ -220,18 +220,19 @@ impl Protocol {
         if candidates.len() > 1 {
             let splits = tuning(labels, draw, run.seed())?;
             let sign = if self.figures[0].is_cost() { -1.0 } else { 1.0 };
-            let mut gains = Vec::with_capacity(candidates.len());
-            for (recipe, _) in candidates {
+            let mut highest = f64::NEG_INFINITY;
+            for (number, (recipe, _)) in candidates.iter().enumerate() {
                 let recipe = Recipe::parse(recipe)?;
-                let mut gain = Vec::with_capacity(splits.len());
+                let mut sum = 0.0;
                 for split in &splits {
                     run.check()?;
                     let (outcome, evaluation) = corpora.measure(&recipe, documents, split, &draw.unlabelled, run)?;
-                    gain.push(sign * self.figures[0].of(&evaluation, outcome.train_seconds));
+                    sum += sign * self.figures[0].of(&evaluation, outcome.train_seconds);
                 }
-                gains.push(gain);
+                if sum > highest {
+                    (best, highest) = (number, sum);
+                }
             }
-            best = chosen_by(&gains, candidates.iter().all(|(_, chosen)| chosen.len() == 1));
         }
         let (recipe, chosen) = &candidates[best];
         let split = Split { train: draw.train.clone(), test: draw.test.clone() };
@@ -252,19 +253,6 @@ impl Protocol {
         });
         Ok(ClaimTest { claim: claim.clone(), test, holds })
     }
-}
-
-/// The candidate of the highest mean. Of a single value's candidates, which are in order, it is the first within one
-/// standard error of the highest (Breiman et al. 1984): folds cannot tell those apart, and small is simple.
-fn chosen_by(gains: &[Vec<f64>], in_order: bool) -> usize {
-    let means: Vec<f64> = gains.iter().map(|gain| gain.iter().sum::<f64>() / gain.len() as f64).collect();
-    let best = (0..means.len()).reduce(|best, at| if means[at] > means[best] { at } else { best }).unwrap_or(0);
-    let folds = gains.get(best).map_or(0, Vec::len);
-    if !in_order || folds < 2 {
-        return best;
-    }
-    let error = mean_and_deviation(&gains[best]).map_or(0.0, |(_, deviation)| deviation / (folds as f64).sqrt());
-    means.iter().position(|&mean| mean >= means[best] - error).unwrap_or(best)
 }
 
 /// Splits that values are chosen by: the development part, or folds of the training part.
