@@ -64,12 +64,15 @@ fn curve(protocol: &Protocol, result: &Reproduction) -> Section {
         x_label,
         y_label: format!("{}{unit}", figure.title()),
         series: series.collect(),
-        log_x: false,
+        log_x: protocol.along.as_ref().is_some_and(|along| along.name == "labels"),
     };
+    let spread: Vec<Vec<f64>> = (0..protocol.systems.len())
+        .map(|number| result.points.iter().map(|point| scale * point.spread(number, figure).1).collect())
+        .collect();
     Section::Chart {
         heading: "The curve".into(),
-        chart: chart.render(),
-        caption: format!("Means of {} draws.", result.runs),
+        chart: chart.render_with_spread(&spread),
+        caption: format!("Means of {} draws; bars reach one standard deviation up and down.", result.runs),
     }
 }
 
