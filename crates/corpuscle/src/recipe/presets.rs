@@ -14,8 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
         "words(stem=porter, stop=english) | binary | ig(1000) | sprinkle(rank=50) | knn(k=3, metric=euclidean)",
     ),
     ("varnorm", "words(stem=porter, stop=english) | tfidf | varnorm(60) | knn"),
-    // Documents of other classes have cosines below 0 after discriminant and no vote, so many neighbours only help.
-    ("varnorm-discriminant", "words(stem=porter, stop=english) | tfidf | varnorm(60) | discriminant | knn(k=100)"),
+    ("varnorm-discriminant", "words(stem=porter, stop=english) | tfidf | varnorm(60) | discriminant | knn"),
 ];
 
 /// The recipe of that name.
