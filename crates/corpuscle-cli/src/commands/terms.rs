@@ -80,7 +80,6 @@ fn neighbours(near: &Neighbourhood) -> String {
             .get(at)
             .map_or([String::new(), String::new()], |n| [n.term.clone(), cosine(n.before.unwrap_or_default())]);
         let [term, value] = after(at);
-        // The table lines up text on the left only, so cosines go before the terms they belong to.
         let [before_term, before_value] = before;
         vec![before_term, before_value, term, value]
     });
