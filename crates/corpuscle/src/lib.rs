@@ -41,6 +41,7 @@ pub mod project;
 pub mod recipe;
 pub mod report;
 mod run;
+mod share;
 pub mod store;
 pub mod text;
 pub mod vectorize;
@@ -48,3 +49,4 @@ pub mod words;
 
 pub use error::{Error, Result};
 pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};
+pub use share::{Key, KeyWriter};

@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::ThreadPool;
 
+use crate::share::{Key, Shared};
 use crate::{Error, Result};
 
 /// The random generator used everywhere: fast, with a stream that will not change between releases.
@@ -52,6 +53,7 @@ pub struct Run {
     progress: Arc<dyn Progress>,
     cancel: Arc<AtomicBool>,
     seconds: Arc<Mutex<VecDeque<(String, f64)>>>,
+    shared: Option<Arc<Shared>>,
 }
 
 impl fmt::Debug for Run {
@@ -74,6 +76,7 @@ impl Run {
             progress: Arc::new(Silent),
             cancel: Arc::new(AtomicBool::new(false)),
             seconds: Arc::new(Mutex::new(VecDeque::new())),
+            shared: None,
         })
     }
 
@@ -94,6 +97,36 @@ impl Run {
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         Run { seed, ..self.clone() }
+    }
+
+    /// The same run with a memory of its own: work asked for again is done once. See [`Key`].
+    #[must_use]
+    pub fn sharing(&self) -> Self {
+        Run { shared: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// Whether equal work is done once.
+    pub fn is_sharing(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// What `work` gives, or gave before under the same key; without a key, or in a run that shares nothing, always
+    /// done anew. `bytes` says how large a result is.
+    pub fn shared<T: Send + Sync + 'static>(
+        &self,
+        key: Option<Key>,
+        bytes: impl FnOnce(&T) -> usize,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        match (&self.shared, key) {
+            (Some(shared), Some(key)) => shared.get_or(key, bytes, work),
+            _ => Ok(Arc::new(work()?)),
+        }
+    }
+
+    /// Seconds that shared work would have taken had it been done again.
+    pub fn saved_seconds(&self) -> f64 {
+        self.shared.as_ref().map_or(0.0, |shared| shared.saved_seconds())
     }
 
     /// The seed.

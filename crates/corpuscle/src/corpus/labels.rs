@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Error, Result};
+use crate::{Error, Key, Result};
 
 /// The labels of a list of documents. Classes are numbered in the order of their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,16 @@ impl Labels {
             labels.push(row.is_some(), ids.collect());
         }
         labels
+    }
+
+    /// What work that learns from these labels depends on.
+    pub fn key(&self) -> Key {
+        let names = self.classes.iter().fold(Key::of("labels"), |key, name| key.text(name));
+        names
+            .numbers(self.labelled.iter().map(|&labelled| u64::from(labelled)))
+            .numbers(self.offsets.iter().map(|&offset| offset as u64))
+            .numbers(self.ids.iter().map(|&id| u64::from(id)))
+            .finish()
     }
 
     /// Labels from class numbers, one per document.

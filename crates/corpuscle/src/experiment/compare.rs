@@ -102,6 +102,7 @@ pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run
         recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() }).collect();
     run.watch("compare", Some((recipes.len() * splits.len()) as u64), || {
         for split in splits {
+            let run = &run.sharing();
             for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
                 run.check()?;
                 outcomes.splits.push(corpora.measure(recipe, documents, split, &[], run)?.0);
@@ -180,6 +181,13 @@ impl Tokenised {
     }
 }
 
+/// What `work` gives and the seconds it takes, those included that sharing saved.
+pub(super) fn timed<R>(run: &Run, work: impl FnOnce() -> Result<R>) -> Result<(R, f64)> {
+    let (started, saved) = (Instant::now(), run.saved_seconds());
+    let result = work()?;
+    Ok((result, started.elapsed().as_secs_f64() + run.saved_seconds() - saved))
+}
+
 /// Texts of the rows `unlabelled` are learnt from too, their labels are not.
 fn fit_and_measure(
     recipe: &Recipe,
@@ -193,12 +201,8 @@ fn fit_and_measure(
         train.labels = train.labels.only(&(0..split.train.len()).collect::<Vec<_>>());
     }
     let test = corpus.select(&split.test)?;
-    let started = Instant::now();
-    let model = recipe.fit(&train, run)?;
-    let train_seconds = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    let x = model.represent(&test.tokens, run)?;
-    let represent_seconds = started.elapsed().as_secs_f64();
+    let (model, train_seconds) = timed(run, || recipe.fit(&train, run))?;
+    let (x, represent_seconds) = timed(run, || model.represent(&test.tokens, run))?;
     let (mut outcome, evaluation) = measure(&model, &x, &test.labels, train_seconds, run)?;
     outcome.predict_seconds += represent_seconds;
     Ok((outcome, evaluation))
@@ -256,6 +260,40 @@ mod tests {
             recipe.fit(&corpus.select(&split.train).unwrap(), &run).unwrap().to_bytes().unwrap()
         };
         assert!(model(&documents) == model(&blotted));
+    }
+
+    #[test]
+    fn sharing_work_changes_nothing() {
+        let mut documents = demo().unwrap().train;
+        documents.truncate(150);
+        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+        let split = k_folds(&labels, 3, 1).unwrap().remove(0);
+        let space = "dim=8, epochs=1, min_count=2, clusters=3";
+        let recipes = [
+            "tfidf | svm(calibrate=0)".to_string(),
+            "tfidf | lsi(5) | knn(k=3)".to_string(),
+            "tfidf | lsi(5) | svm".to_string(),
+            "tfidf | lsi(5) | varnorm(2) | knn(k=3)".to_string(),
+            "tfidf | sprinkle(rank=6) | knn(k=3)".to_string(),
+            "tfidf | sprinkle(rank=6) | svm(calibrate=0)".to_string(),
+            "tfidf | sprinkle(rank=9) | svm(calibrate=0)".to_string(),
+            format!("(tfidf + scdv({space}) * 0.5) | svm(calibrate=0)"),
+            format!("(tfidf + scdv({space}) * 0.7) | svm(calibrate=0)"),
+            format!("concepts({space}) | svm(calibrate=0)"),
+        ];
+        let plain = Run::new(42, 2).unwrap();
+        let sharing = plain.sharing();
+        for recipe in &recipes {
+            let recipe = Recipe::parse(recipe).unwrap();
+            let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &plain).unwrap();
+            let scores = |run: &Run| {
+                let model = recipe.fit(&corpus.select(&split.train).unwrap(), run).unwrap();
+                let x = model.represent(&corpus.select(&split.test).unwrap().tokens, run).unwrap();
+                (model.to_bytes().unwrap(), model.predict_matrix(&x, run).unwrap().scores)
+            };
+            assert!(scores(&plain) == scores(&sharing), "{recipe}");
+        }
+        assert!(sharing.saved_seconds() > 0.0);
     }
 
     #[test]

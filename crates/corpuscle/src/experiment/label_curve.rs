@@ -17,12 +17,10 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use std::time::Instant;
-
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-use super::compare::{Outcome, Tokenised, measure};
+use super::compare::{Outcome, Tokenised, measure, timed};
 use super::significance::mean_and_deviation;
 use super::splits::Split;
 use crate::corpus::{Document, Labels};
@@ -101,19 +99,20 @@ pub fn label_curves(
     let steps = recipes.len() * counts.iter().map(|&count| drawn(count)).sum::<usize>();
     let mut corpora = Tokenised::default();
     run.watch("compare", Some(steps as u64), || {
-        let quiet = run.quiet();
+        let quiet = run.quiet().sharing();
         let mut curves = Vec::with_capacity(recipes.len());
         for recipe in recipes {
             let corpus = corpora.corpus(recipe, documents, &quiet)?;
             let mut train = corpus.select(&split.train)?;
             let test = corpus.select(&split.test)?;
             let labels = train.labels.clone();
-            let started = Instant::now();
-            let shared = match recipe.representation_needs_labels() {
-                None => Some(recipe.represent(&train, &quiet)?),
-                Some(_) => None,
+            let (shared, represent_seconds) = match recipe.representation_needs_labels() {
+                None => {
+                    let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
+                    (Some(shared), seconds)
+                }
+                Some(_) => (None, 0.0),
             };
-            let represent_seconds = if shared.is_some() { started.elapsed().as_secs_f64() } else { 0.0 };
             let mut x = None;
             let mut points = Vec::with_capacity(counts.len());
             for &count in &counts {
@@ -121,12 +120,10 @@ pub fn label_curves(
                 for draw in 0..drawn(count) {
                     run.check()?;
                     train.labels = labels.only(&draw_labels(&labels, count, draw as u64, &quiet));
-                    let started = Instant::now();
-                    let model = match &shared {
-                        Some(represented) => recipe.fit_classifier(represented, &train, &quiet)?,
-                        None => recipe.fit(&train, &quiet)?,
-                    };
-                    let seconds = started.elapsed().as_secs_f64();
+                    let (model, seconds) = timed(&quiet, || match &shared {
+                        Some(represented) => recipe.fit_classifier(represented, &train, &quiet),
+                        None => recipe.fit(&train, &quiet),
+                    })?;
                     if x.is_none() || shared.is_none() {
                         x = Some(model.represent(&test.tokens, &quiet)?);
                     }

@@ -50,6 +50,11 @@ pub struct Row<'a> {
 }
 
 impl Matrix {
+    /// Bytes of its arrays.
+    pub fn bytes(&self) -> usize {
+        8 * self.sparse.nnz() + 8 * self.rows() + 4 * self.rows() * self.dense.cols()
+    }
+
     /// A sparse part beside a dense part whose last `negative` columns count negatively.
     pub fn new(sparse: Csr, dense: Dense, negative: usize) -> Result<Self> {
         if sparse.rows() != dense.rows() {

@@ -17,7 +17,7 @@ impl Model {
         let Some(linear) = self.linear() else { return Ok(false) };
         let tokens = self.recipe().words().tokenize(&[""], run)?;
         let weights = Dense::zeros(linear.n_columns(), 1);
-        let (x, _, _) = self.body().before_linear(Flow::Words(&tokens), weights, run)?;
+        let (x, _, _) = self.body().before_linear(Flow::words(&tokens, run), weights, run)?;
         Ok(x.dense().cols() == 0)
     }
 
@@ -38,7 +38,7 @@ impl Model {
     ) -> Result<Option<Vec<Contribution>>> {
         let (first, rest) = parts.unwrap_or((self.body(), &[]));
         let names = first.feature_names(Vec::new());
-        let x = first.transform(Flow::Words(tokens), run)?;
+        let x = first.transform(Flow::words(tokens, run), run)?;
         let (columns, values) = x.sparse().row(0);
         if names.len() < x.sparse().cols() || columns.is_empty() {
             return Ok(None);
@@ -53,7 +53,7 @@ impl Model {
         let dense = x.dense().select_rows(&vec![0; columns.len() + 1]);
         let mut matrix = Matrix::new(sparse, dense, x.negative())?;
         for part in rest {
-            matrix = part.transform(Flow::Matrix(matrix), run)?;
+            matrix = part.transform(Flow::matrix(matrix), run)?;
         }
         let scores = self.predict_matrix(&matrix, run)?.scores;
         let of = |row: usize| f64::from(scores.row(row)[class as usize]);

@@ -4,16 +4,17 @@
 //! leaf are stored under its place in the tree (`body/0/1`), so the recipe's text alone says how to read them back.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::later::Later;
 use super::plan::Node;
-use super::stage::{FittedProjector, FittedVectorizer};
+use super::stage::{FittedProjector, FittedVectorizer, Projector, Stage};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::vectorize::WordSpace;
-use crate::{Error, Result, Run};
+use crate::{Error, Key, Result, Run};
 
 /// Terms with weights, largest first.
 pub type TermWeights = Vec<(String, f32)>;
@@ -21,20 +22,64 @@ pub type TermWeights = Vec<(String, f32)>;
 /// A fitted part of a recipe.
 #[derive(Debug)]
 pub(super) enum Fitted {
-    Vectorize { name: &'static str, stage: Box<dyn FittedVectorizer> },
-    Project { name: &'static str, stage: Box<dyn FittedProjector> },
+    Vectorize { name: &'static str, stage: Arc<dyn FittedVectorizer>, key: Option<Key> },
+    Project { name: &'static str, stage: Arc<dyn FittedProjector>, key: Option<Key> },
     Pipe(Vec<Fitted>),
     Sum(Vec<Fitted>),
     Weighted(Box<Fitted>, f32),
 }
 
-/// What flows from part to part.
+/// What flows from part to part, with its key where equal work is shared.
 #[derive(Debug, Clone)]
 pub(super) enum Flow<'a> {
-    Words(&'a Tokens),
-    Matrix(Matrix),
+    Words(&'a Tokens, Option<Key>),
+    Matrix(Matrix, Option<Key>),
     /// Documents kept as counts, to fit the same stages again.
     Kept(&'a Kept<'a>),
+}
+
+impl<'a> Flow<'a> {
+    /// Documents as words.
+    pub(super) fn words(tokens: &'a Tokens, run: &Run) -> Self {
+        Flow::Words(tokens, run.is_sharing().then(|| tokens.key()))
+    }
+
+    /// A matrix of which nobody will ask for the same again.
+    pub(super) fn matrix(matrix: Matrix) -> Self {
+        Flow::Matrix(matrix, None)
+    }
+}
+
+/// A part fitted, what it makes of the documents, and the key of that.
+pub(super) type Fit = (Fitted, Matrix, Option<Key>);
+
+/// The key of a stage's work on what `before` stands for.
+fn stage_key(stage: &dyn Stage, before: Key, run: &Run) -> crate::KeyWriter {
+    let key = Key::of(stage.name()).key(&before).numbers(std::iter::once(run.seed()));
+    stage.arguments().iter().fold(key, |key, (name, value)| key.text(name).text(value))
+}
+
+/// The key of a projection: labels count where it learns from them, the classifier where it asks that one.
+fn projection_key(params: &dyn Projector, before: Key, labels: &Labels, later: &Later<'_>, run: &Run) -> Key {
+    let mut key = stage_key(params, before, run);
+    if params.needs_labels() || params.asks_classifier() {
+        key = key.key(&labels.key());
+    }
+    if params.asks_classifier() {
+        key = later.add_to(key);
+    }
+    key.finish()
+}
+
+/// The key of several parts side by side, or of what a fitted part makes of documents.
+fn joined_key(kind: &str, keys: &[Option<Key>]) -> Option<Key> {
+    let all: Option<Vec<&Key>> = keys.iter().map(Option::as_ref).collect();
+    Some(all?.into_iter().fold(Key::of(kind), crate::KeyWriter::key).finish())
+}
+
+/// The key of a part after weighing.
+fn weighted_key(key: Option<Key>, weight: f32) -> Option<Key> {
+    Some(Key::of("*").key(&key?).numbers(std::iter::once(u64::from(weight.to_bits()))).finish())
 }
 
 /// The fitted vectorizers of a recipe in their order, each with the counts of all documents.
@@ -78,54 +123,74 @@ impl Node {
         later: &Later<'_>,
         kept: &mut Option<Vec<Matrix>>,
         run: &Run,
-    ) -> Result<(Fitted, Matrix)> {
+    ) -> Result<Fit> {
         match (self, flow) {
-            (Node::Vectorize(params), Flow::Words(tokens)) => {
+            (Node::Vectorize(params), Flow::Words(tokens, key)) => {
                 let name = params.name();
-                let (stage, matrix) = run.stage(name, None, || params.fit(tokens, run))?;
-                Ok((Fitted::Vectorize { name, stage }, matrix))
+                let key = key.map(|key| stage_key(params.as_ref(), key, run).finish());
+                let done = run.shared(
+                    key,
+                    |(_, matrix): &(_, Matrix)| matrix.bytes(),
+                    || {
+                        let (stage, matrix) = run.stage(name, None, || params.fit(tokens, run))?;
+                        Ok((Arc::<dyn FittedVectorizer>::from(stage), matrix))
+                    },
+                )?;
+                let (stage, matrix) = Arc::unwrap_or_clone(done);
+                Ok((Fitted::Vectorize { name, stage, key }, matrix, key))
             }
             (Node::Vectorize(params), Flow::Kept(kept)) => {
                 let name = params.name();
                 let (before, counts) = kept.take().ok_or_else(|| misfed(name))?;
                 let (stage, matrix) = run.stage(name, None, || before.refit(counts, run))?;
-                Ok((Fitted::Vectorize { name, stage }, matrix))
+                Ok((Fitted::Vectorize { name, stage: stage.into(), key: None }, matrix, None))
             }
-            (Node::Project(params), Flow::Matrix(matrix)) => {
+            (Node::Project(params), Flow::Matrix(matrix, key)) => {
                 let name = params.name();
-                let (stage, matrix) = run.stage(name, None, || params.fit(matrix, labels, later, run))?;
-                Ok((Fitted::Project { name, stage }, matrix))
+                let later = later.with_input(key);
+                let key = key.map(|key| projection_key(params.as_ref(), key, labels, &later, run));
+                let done = run.shared(
+                    key,
+                    |(_, matrix): &(_, Matrix)| matrix.bytes(),
+                    || {
+                        let (stage, matrix) = run.stage(name, None, || params.fit(matrix, labels, &later, run))?;
+                        Ok((Arc::<dyn FittedProjector>::from(stage), matrix))
+                    },
+                )?;
+                let (stage, matrix) = Arc::unwrap_or_clone(done);
+                Ok((Fitted::Project { name, stage, key }, matrix, key))
             }
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
                 let unsupervised = parts.iter().take_while(|part| !part.is_supervised()).count();
                 for (at, part) in parts.iter().enumerate() {
                     if at == unsupervised
-                        && let (Some(kept), Flow::Matrix(matrix)) = (kept.as_mut(), &flow)
+                        && let (Some(kept), Flow::Matrix(matrix, _)) = (kept.as_mut(), &flow)
                     {
                         kept.push(matrix.clone());
                     }
                     // Behind a supervised stage everything is fitted anew on every fold, so nothing is kept.
                     let nothing = &mut None;
                     let kept = if at == 0 { &mut *kept } else { nothing };
-                    let (stage, matrix) = {
+                    let (stage, matrix, key) = {
                         let names =
                             || fitted.iter().fold(later.names(), |names, part: &Fitted| part.feature_names(names));
                         part.fit(flow, labels, &later.with_names(&names), kept, run)?
                     };
                     fitted.push(stage);
-                    flow = Flow::Matrix(matrix);
+                    flow = Flow::Matrix(matrix, key);
                 }
                 match flow {
-                    Flow::Matrix(matrix) => Ok((Fitted::Pipe(fitted), matrix)),
+                    Flow::Matrix(matrix, key) => Ok((Fitted::Pipe(fitted), matrix, key)),
                     _ => Err(misfed("|")),
                 }
             }
             (Node::Sum(parts), flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
+                let mut keys = Vec::with_capacity(parts.len());
                 let mut joined: Option<Matrix> = None;
                 for part in parts {
-                    let (stage, matrix) = part.fit(flow.clone(), labels, later, kept, run)?;
+                    let (stage, matrix, key) = part.fit(flow.clone(), labels, later, kept, run)?;
                     if let Some(kept) = kept.as_mut()
                         && self.is_supervised()
                         && !part.is_supervised()
@@ -133,19 +198,20 @@ impl Node {
                         kept.push(matrix.clone());
                     }
                     fitted.push(stage);
+                    keys.push(key);
                     joined = Some(match joined {
                         None => matrix,
                         Some(before) => before.beside(&matrix)?,
                     });
                 }
-                Ok((Fitted::Sum(fitted), joined.ok_or_else(|| misfed("+"))?))
+                Ok((Fitted::Sum(fitted), joined.ok_or_else(|| misfed("+"))?, joined_key("+", &keys)))
             }
             (Node::Weighted(part, weight), flow) => {
-                let (stage, mut matrix) = part.fit(flow, labels, later, kept, run)?;
+                let (stage, mut matrix, key) = part.fit(flow, labels, later, kept, run)?;
                 run.install(|| matrix.scale(*weight));
-                Ok((Fitted::Weighted(Box::new(stage), *weight), matrix))
+                Ok((Fitted::Weighted(Box::new(stage), *weight), matrix, weighted_key(key, *weight)))
             }
-            (Node::Vectorize(params), Flow::Matrix(_)) => Err(misfed(params.name())),
+            (Node::Vectorize(params), Flow::Matrix(..)) => Err(misfed(params.name())),
             (Node::Project(params), _) => Err(misfed(params.name())),
         }
     }
@@ -156,8 +222,12 @@ impl Node {
             parts.iter().enumerate().map(|(index, part)| part.load(&store.scope(&index.to_string()))).collect()
         };
         Ok(match self {
-            Node::Vectorize(params) => Fitted::Vectorize { name: params.name(), stage: params.load(store)? },
-            Node::Project(params) => Fitted::Project { name: params.name(), stage: params.load(store)? },
+            Node::Vectorize(params) => {
+                Fitted::Vectorize { name: params.name(), stage: params.load(store)?.into(), key: None }
+            }
+            Node::Project(params) => {
+                Fitted::Project { name: params.name(), stage: params.load(store)?.into(), key: None }
+            }
             Node::Pipe(parts) => Fitted::Pipe(all(parts)?),
             Node::Sum(parts) => Fitted::Sum(all(parts)?),
             Node::Weighted(part, weight) => Fitted::Weighted(Box::new(part.load(&store.scope("0"))?), *weight),
@@ -168,34 +238,48 @@ impl Node {
 impl Fitted {
     /// The matrix of any documents.
     pub(super) fn transform(&self, flow: Flow<'_>, run: &Run) -> Result<Matrix> {
+        Ok(self.apply(flow, run)?.0)
+    }
+
+    /// The matrix of any documents, and the key of it.
+    fn apply(&self, flow: Flow<'_>, run: &Run) -> Result<(Matrix, Option<Key>)> {
         run.check()?;
         match (self, flow) {
-            (Fitted::Vectorize { stage, .. }, Flow::Words(tokens)) => stage.transform(tokens, run),
-            (Fitted::Project { stage, .. }, Flow::Matrix(matrix)) => stage.transform(matrix, run),
+            (Fitted::Vectorize { stage, key, .. }, Flow::Words(tokens, before)) => {
+                let key = joined_key("transform", &[*key, before]);
+                Ok((Arc::unwrap_or_clone(run.shared(key, Matrix::bytes, || stage.transform(tokens, run))?), key))
+            }
+            (Fitted::Project { stage, key, .. }, Flow::Matrix(matrix, before)) => {
+                let key = joined_key("transform", &[*key, before]);
+                Ok((Arc::unwrap_or_clone(run.shared(key, Matrix::bytes, || stage.transform(matrix, run))?), key))
+            }
             (Fitted::Pipe(parts), mut flow) => {
                 for part in parts {
-                    flow = Flow::Matrix(part.transform(flow, run)?);
+                    let (matrix, key) = part.apply(flow, run)?;
+                    flow = Flow::Matrix(matrix, key);
                 }
                 match flow {
-                    Flow::Matrix(matrix) => Ok(matrix),
+                    Flow::Matrix(matrix, key) => Ok((matrix, key)),
                     _ => Err(misfed("|")),
                 }
             }
             (Fitted::Sum(parts), flow) => {
+                let mut keys = Vec::with_capacity(parts.len());
                 let mut joined: Option<Matrix> = None;
                 for part in parts {
-                    let matrix = part.transform(flow.clone(), run)?;
+                    let (matrix, key) = part.apply(flow.clone(), run)?;
+                    keys.push(key);
                     joined = Some(match joined {
                         None => matrix,
                         Some(before) => before.beside(&matrix)?,
                     });
                 }
-                joined.ok_or_else(|| misfed("+"))
+                Ok((joined.ok_or_else(|| misfed("+"))?, joined_key("+", &keys)))
             }
             (Fitted::Weighted(part, weight), flow) => {
-                let mut matrix = part.transform(flow, run)?;
+                let (mut matrix, key) = part.apply(flow, run)?;
                 run.install(|| matrix.scale(*weight));
-                Ok(matrix)
+                Ok((matrix, weighted_key(key, *weight)))
             }
             (Fitted::Vectorize { name, .. } | Fitted::Project { name, .. }, _) => Err(misfed(name)),
         }
@@ -210,7 +294,7 @@ impl Fitted {
         run: &Run,
     ) -> Result<Option<Vec<TermWeights>>> {
         match (self, flow) {
-            (Fitted::Project { stage, .. }, Flow::Matrix(matrix)) => {
+            (Fitted::Project { stage, .. }, Flow::Matrix(matrix, _)) => {
                 let name = |(column, weight): (u32, f32)| Some((names.get(column as usize)?.clone(), weight));
                 let named = |list: Vec<(u32, f32)>| list.into_iter().filter_map(name).collect();
                 Ok(stage.reconstruct(&matrix, run)?.map(|lists| lists.into_iter().map(named).collect()))
@@ -222,7 +306,7 @@ impl Fitted {
                         return Ok(Some(found));
                     }
                     names = part.feature_names(names);
-                    flow = Flow::Matrix(part.transform(flow, run)?);
+                    flow = Flow::matrix(part.transform(flow, run)?);
                 }
                 Ok(None)
             }
@@ -274,11 +358,11 @@ impl Fitted {
         let mut flow = flow;
         let mut names = Vec::new();
         for part in &parts[..kept] {
-            flow = Flow::Matrix(part.transform(flow, run)?);
+            flow = Flow::matrix(part.transform(flow, run)?);
             names = part.feature_names(names);
         }
         match flow {
-            Flow::Matrix(matrix) => Ok((matrix, names, weights)),
+            Flow::Matrix(matrix, _) => Ok((matrix, names, weights)),
             _ => Err(misfed("|")),
         }
     }
@@ -298,7 +382,7 @@ impl Fitted {
             return Ok(None);
         }
         match (self, flow) {
-            (Fitted::Project { stage, .. }, Flow::Matrix(before)) => {
+            (Fitted::Project { stage, .. }, Flow::Matrix(before, _)) => {
                 let after = stage.transform(before.clone(), run)?;
                 Ok(Some((before, after)))
             }
@@ -307,7 +391,7 @@ impl Fitted {
                     if part.holds(name) {
                         return part.around(name, flow, run);
                     }
-                    flow = Flow::Matrix(part.transform(flow, run)?);
+                    flow = Flow::matrix(part.transform(flow, run)?);
                 }
                 Ok(None)
             }
@@ -323,7 +407,7 @@ impl Fitted {
     /// Name and stage of every vectorizer, in order.
     pub(super) fn vectorizers<'a>(&'a self, list: &mut Vec<(&'static str, &'a dyn FittedVectorizer)>) {
         match self {
-            Fitted::Vectorize { name, stage } => list.push((name, stage.as_ref())),
+            Fitted::Vectorize { name, stage, .. } => list.push((name, stage.as_ref())),
             Fitted::Project { .. } => {}
             Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().for_each(|part| part.vectorizers(list)),
             Fitted::Weighted(part, _) => part.vectorizers(list),

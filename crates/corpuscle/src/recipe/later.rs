@@ -1,13 +1,14 @@
 //! What a stage may ask of the rooms after its own: how well the classifier that follows does on held-out documents.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::stage::Classifier;
 use crate::classify::out_of_fold;
 use crate::corpus::{Labels, folds, without};
 use crate::matrix::{Dense, Matrix};
 use crate::metrics::{Predictions, confusion};
-use crate::{Error, Result, Run};
+use crate::{Error, Key, KeyWriter, Result, Run};
 
 /// Takes a choice, the rows to fit on and the held-out rows to test on.
 pub type Judge<'a> = dyn FnMut(usize, &Matrix, &Matrix) -> Result<()> + 'a;
@@ -18,6 +19,8 @@ pub struct Later<'a> {
     classifier: Option<&'a dyn Classifier>,
     weights: Option<&'a [f32]>,
     names: Option<Names<'a>>,
+    /// The key of the matrix that goes into the stage, where equal work is shared.
+    input: Option<Key>,
 }
 
 /// Gives the names of columns; asked only by the few stages that need them, because they are many.
@@ -38,20 +41,38 @@ pub(super) struct Selected<'a> {
 
 impl Selected<'_> {
     pub(super) fn get(&self) -> Later<'_> {
-        Later { classifier: self.classifier, weights: self.weights.as_deref(), names: self.names }
+        Later { classifier: self.classifier, weights: self.weights.as_deref(), names: self.names, input: None }
     }
 }
 
 impl<'a> Later<'a> {
     /// The classifier that follows, if any, and the weights of the documents.
     pub fn new(classifier: Option<&'a dyn Classifier>, weights: Option<&'a [f32]>) -> Self {
-        Later { classifier, weights, names: None }
+        Later { classifier, weights, names: None, input: None }
     }
 
     /// The same for a stage whose sparse columns stand for what `names` gives.
     #[must_use]
     pub fn with_names(self, names: &'a (dyn Fn() -> Vec<String> + Sync)) -> Self {
         Later { names: Some(names), ..self }
+    }
+
+    /// The same for a stage whose input has that key.
+    #[must_use]
+    pub(super) fn with_input(self, input: Option<Key>) -> Self {
+        Later { input, ..self }
+    }
+
+    /// Adds what a stage could learn from here to a key.
+    pub(super) fn add_to(&self, key: KeyWriter) -> KeyWriter {
+        let key = match self.classifier {
+            None => key,
+            Some(classifier) => {
+                let arguments = classifier.arguments();
+                arguments.iter().fold(key.text(classifier.name()), |key, (name, value)| key.text(name).text(value))
+            }
+        };
+        key.numbers(self.weights.unwrap_or(&[]).iter().map(|weight| u64::from(weight.to_bits())))
     }
 
     /// What the sparse columns of the stage's input stand for; empty when nobody knows.
@@ -62,6 +83,27 @@ impl<'a> Later<'a> {
     /// Which classes the classifier that follows takes for which, in a cross-validation on `x`: rows are true classes,
     /// columns the ones given. A document with several labels counts once for each.
     pub fn confusion(
+        &self,
+        stage: &'static str,
+        x: &Matrix,
+        labels: &Labels,
+        folds: usize,
+        run: &Run,
+    ) -> Result<Vec<Vec<u64>>> {
+        // It knows nothing of the stage that asks, so that stage with other arguments can have the same.
+        let key = self.input.map(|input| {
+            let numbers = [run.seed(), folds as u64].into_iter();
+            self.add_to(Key::of("confusion").key(&input).key(&labels.key()).numbers(numbers)).finish()
+        });
+        run.shared(
+            key,
+            |table: &Vec<Vec<u64>>| 8 * table.len() * table.len(),
+            || self.confusion_anew(stage, x, labels, folds, run),
+        )
+        .map(Arc::unwrap_or_clone)
+    }
+
+    fn confusion_anew(
         &self,
         stage: &'static str,
         x: &Matrix,

@@ -102,7 +102,7 @@ impl Recipe {
     /// Fits every stage but the classifier. Where [`Recipe::representation_needs_labels`] is false, the labels of
     /// `corpus` have no part in it.
     pub fn represent(&self, corpus: &Corpus, run: &Run) -> Result<Represented> {
-        self.represent_flow(Flow::Words(&corpus.tokens), &corpus.labels, corpus.weights.as_deref(), run)
+        self.represent_flow(Flow::words(&corpus.tokens, run), &corpus.labels, corpus.weights.as_deref(), run)
     }
 
     fn represent_flow(
@@ -115,7 +115,7 @@ impl Recipe {
         let later = Later::new(self.classifier(), weights);
         let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
         let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
-        let (body, matrix) = self.body().fit(flow, labels, &later, &mut kept, run)?;
+        let (body, matrix, _) = self.body().fit(flow, labels, &later, &mut kept, run)?;
         Ok(Represented { body: Arc::new(body), matrix: Arc::new(matrix), kept: kept.map(Arc::new) })
     }
 
@@ -289,7 +289,7 @@ impl Model {
 
     /// The documents as the classifier sees them.
     pub fn represent(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        self.body.transform(Flow::Words(tokens), run)
+        self.body.transform(Flow::words(tokens, run), run)
     }
 
     /// The same, from texts.
@@ -300,7 +300,9 @@ impl Model {
     /// How much documents of one topic differ before and after the recipe's first `varnorm`, topic by topic; `None`
     /// when it has none.
     pub fn variability(&self, tokens: &Tokens, labels: &Labels, run: &Run) -> Result<Option<BeforeAndAfter>> {
-        let Some((before, after)) = self.body.around("varnorm", Flow::Words(tokens), run)? else { return Ok(None) };
+        let Some((before, after)) = self.body.around("varnorm", Flow::words(tokens, run), run)? else {
+            return Ok(None);
+        };
         let of = |x: &Matrix| intra_topic_variability(x, labels, run);
         Ok(Some((of(&before)?, of(&after)?)))
     }
@@ -309,7 +311,7 @@ impl Model {
     /// beyond what it expects of any text. The empty text gets just that. `None` when no stage reconstructs terms.
     pub fn reconstruct<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Option<Vec<TermWeights>>> {
         let tokens = self.recipe.words().tokenize(texts, run)?;
-        self.body.reconstruct(Flow::Words(&tokens), Vec::new(), run)
+        self.body.reconstruct(Flow::words(&tokens, run), Vec::new(), run)
     }
 
     /// Classifies texts.
@@ -342,7 +344,7 @@ impl Model {
         let of_class = (0..linear.n_columns()).map(|column| linear.weights().row(column)[class as usize]).collect();
         let weights = Dense::new(linear.n_columns(), 1, of_class)?;
         let tokens = self.recipe.words().tokenize(&[text], run)?;
-        let (x, names, weights) = self.body.before_linear(Flow::Words(&tokens), weights, run)?;
+        let (x, names, weights) = self.body.before_linear(Flow::words(&tokens, run), weights, run)?;
         let mut list: Vec<Contribution> = Vec::new();
         let row = x.row(0);
         for (&column, &value) in row.columns.iter().zip(row.values) {

@@ -63,6 +63,10 @@ pub trait FittedVectorizer: Debug + Send + Sync {
 pub trait Projector: Stage {
     /// Whether labelled documents are needed.
     fn needs_labels(&self) -> bool;
+    /// Whether what it learns depends on the classifier that follows.
+    fn asks_classifier(&self) -> bool {
+        false
+    }
     /// Fits (supervised ones on the labelled rows) and gives the matrix of all rows.
     /// What it needs of the classifier that follows it asks of `later`.
     fn fit(

@@ -118,7 +118,7 @@ impl Fitted {
     fn comparing(&self, names: Vec<String>) -> Option<(&'static str, &dyn FittedProjector, Vec<String>)> {
         match self {
             Fitted::Vectorize { .. } => None,
-            Fitted::Project { name, stage } => {
+            Fitted::Project { name, stage, .. } => {
                 let compares = stage.term_shift().is_some() || stage.term_vectors().is_some();
                 compares.then_some((name, stage.as_ref(), names))
             }

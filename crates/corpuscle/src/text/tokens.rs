@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Lexicon;
-use crate::{Error, Result};
+use crate::{Error, Key, Result};
 
 /// The words of a list of documents, in order, as numbers of a lexicon.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,6 +59,13 @@ impl Tokens {
     /// Where each document begins in [`Tokens::ids`], and the end of the last.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
+    }
+
+    /// What work on these documents depends on.
+    pub fn key(&self) -> Key {
+        let words = Key::of("tokens").numbers(std::iter::once(self.lexicon.len() as u64));
+        let words = (0..self.lexicon.len()).fold(words, |key, id| key.text(self.lexicon.term(id as u32)));
+        words.numbers(self.offsets.iter().copied()).numbers(self.ids.iter().map(|&id| u64::from(id))).finish()
     }
 
     /// The given documents in the given order. The lexicon stays whole and shared, so some of its words may not occur.

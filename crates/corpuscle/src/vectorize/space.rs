@@ -2,6 +2,8 @@
 //!
 //! idf(w) = 1 + ln((n + 1) / (d + 1)) for n documents of which d have the word.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::matrix::Csr;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::words::{SkipGramParams, WordVectors};
-use crate::{Error, Result, Run};
+use crate::{Error, Key, Result, Run};
 
 /// Where word vectors come from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,6 +45,19 @@ impl SpaceParams {
 
     /// Trains or reads the vectors of the words of `tokens`, makes them of length one, and weighs the words.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordSpace> {
+        // Stages that differ only in what they do with the vectors have them in common.
+        let key = run.is_sharing().then(|| {
+            let key = Key::of("word space").text(&format!("{self:?}")).key(&tokens.key());
+            key.numbers(std::iter::once(run.seed())).finish()
+        });
+        Ok(Arc::unwrap_or_clone(run.shared(
+            key,
+            |space: &WordSpace| 4 * space.dim() * space.idf.len(),
+            || self.fit_anew(tokens, run),
+        )?))
+    }
+
+    fn fit_anew(&self, tokens: &Tokens, run: &Run) -> Result<WordSpace> {
         let vectors = match &self.vectors {
             None => self.training.fit(tokens, run)?,
             Some(path) => WordVectors::read_only(path, tokens.lexicon())?,

@@ -110,7 +110,7 @@ impl Protocol {
             for number in 0..runs {
                 let draw = self.draw(documents, learnt, number as u64, run.seed())?;
                 drawn = draw.len();
-                let run = &run.with_seed(run.seed().wrapping_add(number as u64));
+                let run = &run.with_seed(run.seed().wrapping_add(number as u64)).sharing();
                 for (index, system) in self.systems.iter().enumerate() {
                     let mut before: Option<Done> = None;
                     for point in &mut points {

@@ -124,6 +124,10 @@ impl Projector for DcotParams {
         self.chooses() || self.select == Select::InformationGain
     }
 
+    fn asks_classifier(&self) -> bool {
+        self.chooses()
+    }
+
     fn fit(
         &self,
         x: Matrix,

@@ -67,6 +67,10 @@ impl Projector for DiscriminantParams {
         true
     }
 
+    fn asks_classifier(&self) -> bool {
+        self.shrinkage == Shrinkage::Auto
+    }
+
     fn fit(
         &self,
         x: Matrix,

@@ -90,6 +90,10 @@ impl Projector for SprinkleParams {
         true
     }
 
+    fn asks_classifier(&self) -> bool {
+        self.adaptive
+    }
+
     fn fit(
         &self,
         x: Matrix,

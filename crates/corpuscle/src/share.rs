@@ -1,0 +1,213 @@
+//! Work that several fits have in common, done once.
+//!
+//! Recipes compared on one split often begin alike: the same tf-idf matrix, the same word vectors, the same singular
+//! vectors. A [`Run`](crate::Run) made by [`Run::sharing`](crate::Run::sharing) remembers what its stages made, under
+//! a key of everything that went into it (the words of the documents, the stages so far with their arguments, the seed,
+//! labels where a stage learns from them), and hands it out again when the same is asked for. Keys are SHA-256 of the
+//! contents, so a hit is the same work and not work that looks alike.
+//!
+//! At most a gigabyte are remembered; what was used longest ago goes first. The seconds spent on a remembered result are counted as saved for whoever is handed it, so that the time of a recipe
+//! can be told as if it had done everything itself.
+//!
+//! ```
+//! use corpuscle::{Key, Run};
+//! let run = Run::new(42, 1)?.sharing();
+//! let mut times = 0;
+//! for _ in 0..2 {
+//!     let key = run.is_sharing().then(|| Key::of("sum").text("1 + 1").finish());
+//!     let sum = run.shared(key, |_| 4, || {
+//!         times += 1;
+//!         Ok(1 + 1)
+//!     })?;
+//!     assert_eq!(*sum, 2);
+//! }
+//! assert_eq!(times, 1);
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+
+use crate::Result;
+
+/// Most bytes that are remembered.
+const BUDGET: usize = 1 << 30;
+
+/// What a piece of work depends on, as a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key([u8; 32]);
+
+/// A [`Key`] being made.
+#[derive(Debug, Clone)]
+pub struct KeyWriter(Sha256);
+
+impl Key {
+    /// Starts the key of a kind of work.
+    pub fn of(kind: &str) -> KeyWriter {
+        KeyWriter(Sha256::new()).text(kind)
+    }
+}
+
+impl KeyWriter {
+    /// Adds a text; its length goes in first, so that neighbouring texts cannot run into each other.
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text);
+        self
+    }
+
+    /// Adds numbers.
+    #[must_use]
+    pub fn numbers(mut self, numbers: impl ExactSizeIterator<Item = u64>) -> Self {
+        self.0.update((numbers.len() as u64).to_le_bytes());
+        let mut buffer = Vec::with_capacity(8192);
+        for number in numbers {
+            buffer.extend_from_slice(&number.to_le_bytes());
+            if buffer.len() == 8192 {
+                self.0.update(&buffer);
+                buffer.clear();
+            }
+        }
+        self.0.update(&buffer);
+        self
+    }
+
+    /// Adds what other work depends on.
+    #[must_use]
+    pub fn key(mut self, key: &Key) -> Self {
+        self.0.update(key.0);
+        self
+    }
+
+    /// The key.
+    pub fn finish(self) -> Key {
+        Key(self.0.finalize().into())
+    }
+}
+
+struct Entry {
+    value: Arc<dyn Any + Send + Sync>,
+    seconds: f64,
+    bytes: usize,
+    used: u64,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Key, Entry>,
+    bytes: usize,
+    /// Counts uses, so that the entry used longest ago is known.
+    uses: u64,
+}
+
+impl Entries {
+    fn insert(&mut self, key: Key, entry: Entry) {
+        self.bytes += entry.bytes;
+        if let Some(before) = self.by_key.insert(key, entry) {
+            self.bytes -= before.bytes;
+        }
+        while self.bytes > BUDGET {
+            let Some(oldest) = self.by_key.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key) else {
+                break;
+            };
+            if let Some(gone) = self.by_key.remove(&oldest) {
+                self.bytes -= gone.bytes;
+            }
+        }
+    }
+}
+
+/// Results under their keys.
+#[derive(Default)]
+pub(crate) struct Shared {
+    entries: Mutex<Entries>,
+    saved: Mutex<f64>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("saved", &self.saved_seconds()).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn get_or<T: Send + Sync + 'static>(
+        &self,
+        key: Key,
+        bytes: impl FnOnce(&T) -> usize,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        // No panic can leave the map half-changed, so a poisoned lock is still good.
+        let known = |shared: &Self| -> Option<(Arc<T>, f64)> {
+            let mut entries = shared.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.uses += 1;
+            let uses = entries.uses;
+            let entry = entries.by_key.get_mut(&key)?;
+            entry.used = uses;
+            Some((Arc::clone(&entry.value).downcast().ok()?, entry.seconds))
+        };
+        if let Some((value, seconds)) = known(self) {
+            *self.saved.lock().unwrap_or_else(PoisonError::into_inner) += seconds;
+            return Ok(value);
+        }
+        let (started, saved) = (Instant::now(), self.saved_seconds());
+        let value = Arc::new(work()?);
+        // What this work was itself handed counts as part of it.
+        let seconds = started.elapsed().as_secs_f64() + self.saved_seconds() - saved;
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, used) = (bytes(&value), entries.uses);
+        entries.insert(key, Entry { value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>, seconds, bytes, used });
+        Ok(value)
+    }
+
+    pub(crate) fn saved_seconds(&self) -> f64 {
+        *self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Run;
+
+    #[test]
+    fn keys_tell_contents_apart() {
+        let key = |a: &str, b: &str| Key::of("x").text(a).text(b).finish();
+        assert_eq!(key("ab", "c"), key("ab", "c"));
+        assert_ne!(key("ab", "c"), key("a", "bc"));
+        let numbers = |list: &[u64]| Key::of("x").numbers(list.iter().copied()).finish();
+        assert_ne!(numbers(&[1, 2]), numbers(&[2, 1]));
+        assert_eq!(numbers(&vec![3; 5000]), numbers(&vec![3; 5000]));
+    }
+
+    #[test]
+    fn failures_are_not_remembered_and_other_types_not_mixed_up() {
+        let run = Run::new(1, 1).unwrap().sharing();
+        let key = Some(Key::of("x").finish());
+        assert!(run.shared::<u32>(key, |_| 4, || Err(crate::Error::Cancelled)).is_err());
+        assert_eq!(*run.shared(key, |_| 4, || Ok(1u32)).unwrap(), 1);
+        assert_eq!(*run.shared(key, |_| 4, || Ok(2u32)).unwrap(), 1);
+        assert_eq!(*run.shared(key, |_| 4, || Ok("b")).unwrap(), "b");
+        assert_eq!(*run.shared(None, |_| 4, || Ok(7u32)).unwrap(), 7);
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_makes_room() {
+        let run = Run::new(1, 1).unwrap().sharing();
+        let key = |name: &str| Some(Key::of(name).finish());
+        let make = |name: &str, value: u32| *run.shared(key(name), |_| BUDGET / 2, || Ok(value)).unwrap();
+        make("a", 1);
+        make("b", 2);
+        assert_eq!(make("a", 3), 1);
+        make("c", 4);
+        assert_eq!((make("a", 5), make("b", 6)), (1, 6));
+        run.shared(key("whole"), |_| BUDGET + 1, || Ok(0u32)).unwrap();
+        assert_eq!(*run.shared(key("whole"), |_| 4, || Ok(8u32)).unwrap(), 8);
+    }
+}
