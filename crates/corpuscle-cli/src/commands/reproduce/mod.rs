@@ -28,6 +28,14 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/dcot-labels-snippets.json"),
     include_str!("../../../../../reproduce/dcot-noise.json"),
     include_str!("../../../../../reproduce/scdv-newsgroups.json"),
+    include_str!("../../../../../reproduce/scdv-newsgroups-inductive.json"),
+    include_str!("../../../../../reproduce/scdv-newsgroups-stripped.json"),
+    include_str!("../../../../../reproduce/scdv-newsgroups-stripped-inductive.json"),
+    include_str!("../../../../../reproduce/scdv-reuters.json"),
+    include_str!("../../../../../reproduce/scdv-clusters.json"),
+    include_str!("../../../../../reproduce/scdv-dimensions.json"),
+    include_str!("../../../../../reproduce/scdv-sparsity.json"),
+    include_str!("../../../../../reproduce/scdv-times.json"),
 ];
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
@@ -39,6 +47,7 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
         let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
         return Err(WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", "))).into());
     };
+    let protocol = &protocol.filled(args.quick);
     let file = folder.join(&protocol.file).display().to_string();
     let (mut documents, mut learnt) = (Vec::new(), 0);
     for (part, filter) in protocol.selections().into_iter().enumerate() {
@@ -94,6 +103,7 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         "protocol": protocol.name, "paper": protocol.paper, "note": protocol.note, "documents": result.documents,
         "runs": result.runs, "seed": run.seed(), "along": protocol.along.as_ref().map(|along| &along.name),
         "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "per_class": result.per_class.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "sprinkling": result.sprinkling.iter().map(|(terms, ratio, distortion)| json!({
             "terms": terms, "within_over_between": ratio, "mean_square_distortion": distortion,
         })).collect::<Vec<_>>(),

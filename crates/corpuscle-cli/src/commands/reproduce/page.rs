@@ -23,6 +23,9 @@ pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
     if !protocol.claims.is_empty() {
         sections.push(table("Claims of the paper", text::claims(protocol, result)));
     }
+    for (system, by_class) in text::by_class(protocol, result) {
+        sections.push(table(&format!("{system}, class by class"), by_class));
+    }
     if !result.sprinkling.is_empty() {
         sections.extend(sprinkling(result));
         sections.push(table("The same as numbers", text::sprinkling(result)));

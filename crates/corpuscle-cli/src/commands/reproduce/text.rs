@@ -1,7 +1,7 @@
 //! A reproduction as text and as the rows of tables.
 
 use corpuscle::Run;
-use corpuscle::experiment::{Figure, Point, Protocol, Reproduction};
+use corpuscle::experiment::{ClassMeans, Figure, Point, Protocol, Reproduction};
 
 use crate::output::{self, percent};
 
@@ -35,6 +35,9 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
     if !protocol.claims.is_empty() {
         text.push_str("\nclaims of the paper (paired t-test, p < 0.05)\n");
         text.push_str(&claims(protocol, result).text());
+    }
+    for (by_class, table) in by_class(protocol, result) {
+        text.push_str(&format!("\n{by_class}, class by class\n{}", table.text()));
     }
     if !result.sprinkling.is_empty() {
         text.push_str("\nwhat sprinkling does to the classes and to the matrix\n");
@@ -157,6 +160,37 @@ pub(super) fn claims(protocol: &Protocol, result: &Reproduction) -> Table {
     });
     let columns = ["claim", "difference", "95 % interval", "p", ""].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }
+}
+
+/// Precision and recall of every class, the paper's and the differences, for each system the protocol names.
+pub(super) fn by_class(protocol: &Protocol, result: &Reproduction) -> Vec<(String, Table)> {
+    let one = |(system, means): &(String, Vec<ClassMeans>)| {
+        let paper =
+            protocol.per_class.iter().find(|by_class| by_class.system == *system).map(|by_class| &by_class.paper);
+        let paper = paper.filter(|paper| !paper.is_empty());
+        let mut columns = vec!["class"];
+        for figure in ["precision", "recall"] {
+            columns.push(figure);
+            if paper.is_some() {
+                columns.extend(["paper", "difference"]);
+            }
+        }
+        let rows = means.iter().map(|means| {
+            let mut row = vec![means.class.clone()];
+            for (place, value) in [means.precision, means.recall].into_iter().enumerate() {
+                row.push(percent(value));
+                if let Some(paper) = paper {
+                    row.extend(match paper.get(&means.class) {
+                        Some(of) => [format!("{:.2} %", of[place]), format!("{:+.2}", 100.0 * value - of[place])],
+                        None => [String::new(), String::new()],
+                    });
+                }
+            }
+            row
+        });
+        (system.clone(), Table { columns: columns.into_iter().map(String::from).collect(), rows: rows.collect() })
+    };
+    result.per_class.iter().map(one).collect()
 }
 
 /// W/B ratio and distortion over the number of sprinkled terms.

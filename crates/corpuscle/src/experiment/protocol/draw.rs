@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::Protocol;
-use crate::corpus::{Document, Filter};
+use crate::corpus::{Document, Filter, Labels, hold_out};
 use crate::{Error, Result, Rng};
 
 /// How documents are drawn and cut, label by label.
@@ -21,6 +21,9 @@ pub enum Parts {
         /// Documents drawn of each label, as far as there are that many; all when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         per_class: Option<usize>,
+        /// Whether representations also see the texts of the test part, without labels.
+        #[serde(default)]
+        transductive: bool,
     },
     /// Fixed numbers of documents of every label.
     Counts {
@@ -126,6 +129,13 @@ impl Protocol {
             let unlabelled = if transductive { test.clone() } else { Vec::new() };
             return Ok(Draw { train, development: Vec::new(), test, unlabelled });
         }
+        if let (Parts::Share { train, transductive, .. }, true) = (&self.parts, self.multi_label) {
+            // Every label keeps its share, also those of documents with several.
+            let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+            let (train, test) = hold_out(&labels, *train, seed.wrapping_add(number))?;
+            let unlabelled = if *transductive { test.clone() } else { Vec::new() };
+            return Ok(Draw { train, development: Vec::new(), test, unlabelled });
+        }
         let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (row, document) in documents.iter().enumerate() {
             // A document of several labels is drawn by its first.
@@ -138,7 +148,7 @@ impl Protocol {
         for (label, mut rows) in rows {
             rows.shuffle(&mut rng);
             let sizes = match self.parts {
-                Parts::Share { train, per_class } => {
+                Parts::Share { train, per_class, .. } => {
                     rows.truncate(per_class.unwrap_or(usize::MAX));
                     let learnt = ((train * rows.len() as f64).round() as usize).min(rows.len());
                     [learnt, 0, rows.len() - learnt]
@@ -158,6 +168,9 @@ impl Protocol {
         draw.train.sort_unstable();
         draw.development.sort_unstable();
         draw.test.sort_unstable();
+        if matches!(self.parts, Parts::Share { transductive: true, .. }) {
+            draw.unlabelled.clone_from(&draw.test);
+        }
         Ok(draw)
     }
 }

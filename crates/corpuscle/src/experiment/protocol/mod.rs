@@ -10,7 +10,7 @@ mod draw;
 mod run;
 
 pub use draw::{Draw, Parts};
-pub use run::{Chosen, ClaimTest, Point, Reproduction};
+pub use run::{Chosen, ClaimTest, ClassMeans, Point, Reproduction};
 
 use std::collections::BTreeMap;
 
@@ -55,6 +55,9 @@ pub struct Protocol {
     /// What each `{name}` of a recipe is chosen from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grid: BTreeMap<String, Vec<f64>>,
+    /// What each `{name}` of a recipe stands for where nothing is chosen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constants: BTreeMap<String, Constant>,
     /// The name whose values make the points of a curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<Along>,
@@ -69,6 +72,9 @@ pub struct Protocol {
     /// Systems whose mistakes are shown as confusion matrices, summed over the runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confusions: Vec<String>,
+    /// Systems whose precision and recall are shown class by class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_class: Vec<ByClass>,
     /// A recipe with `varnorm`, whose intra-topic variability before and after is shown, topic by topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variability: Option<String>,
@@ -85,6 +91,16 @@ fn text() -> String {
 
 fn accuracy() -> Vec<Figure> {
     vec![Figure::Accuracy]
+}
+
+/// A value in recipes that makes the difference between hours and minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// What it is in earnest.
+    pub full: f64,
+    /// What it is when a quick look is enough.
+    pub quick: f64,
 }
 
 /// The axis of a curve. The name `labels` stands for the number of labels that are left of the training part; all others
@@ -129,6 +145,17 @@ pub struct Claim {
     pub or_equal: bool,
 }
 
+/// A system whose precision and recall are shown class by class, with the paper's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByClass {
+    /// The system.
+    pub system: String,
+    /// The paper's precision and recall of each class, in per cent.
+    #[serde(default)]
+    pub paper: BTreeMap<String, [f64; 2]>,
+}
+
 /// An analysis of plain sprinkling: Figure 4 of the paper.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -161,8 +188,24 @@ pub enum Figure {
     WeightedF1,
     /// Equal error rate: lower is better.
     Eer,
+    /// Share of right labels among the first one a document is given.
+    PrecisionAt1,
+    /// Share of right labels among the first five.
+    PrecisionAt5,
+    /// Discounted gain of the first five labels over that of five right ones, as SCDV's authors count it.
+    NdcgAt5,
+    /// How far down the ranking one has to go to have all labels of a document: lower is better.
+    CoverageError,
+    /// Label ranking average precision.
+    Lrap,
+    /// Share of wrong decisions among all pairs of document and label: lower is better.
+    HammingLoss,
+    /// Seconds to fit the representation and represent the training part: lower is better.
+    RepresentSeconds,
     /// Seconds to fit: lower is better.
     TrainSeconds,
+    /// Seconds to represent and decide the test part: lower is better.
+    PredictSeconds,
 }
 
 impl Figure {
@@ -176,18 +219,27 @@ impl Figure {
             Figure::MacroRecall => "macro recall",
             Figure::WeightedF1 => "weighted F1",
             Figure::Eer => "EER",
+            Figure::PrecisionAt1 => "precision@1",
+            Figure::PrecisionAt5 => "precision@5",
+            Figure::NdcgAt5 => "nDCG@5",
+            Figure::CoverageError => "coverage error",
+            Figure::Lrap => "LRAP",
+            Figure::HammingLoss => "Hamming loss",
+            Figure::RepresentSeconds => "seconds to represent",
             Figure::TrainSeconds => "seconds to fit",
+            Figure::PredictSeconds => "seconds to predict",
         }
     }
 
     /// Whether less is better.
     pub fn is_cost(self) -> bool {
-        matches!(self, Figure::Eer | Figure::TrainSeconds)
+        matches!(self, Figure::Eer | Figure::HammingLoss) || !self.is_share()
     }
 
     /// Whether it is a share of 1, shown in per cent.
     pub fn is_share(self) -> bool {
-        self != Figure::TrainSeconds
+        let counted = [Figure::CoverageError, Figure::RepresentSeconds, Figure::TrainSeconds, Figure::PredictSeconds];
+        !counted.contains(&self)
     }
 
     /// The figure of one draw of a label curve, whose representation took `before` seconds for all draws together.
@@ -197,12 +249,17 @@ impl Figure {
             Figure::MicroF1 => outcome.micro_f1,
             Figure::MacroF1 => outcome.macro_f1,
             Figure::Eer => outcome.eer.unwrap_or(f64::NAN),
+            Figure::RepresentSeconds => before,
             Figure::TrainSeconds => before + outcome.train_seconds,
-            Figure::MacroPrecision | Figure::MacroRecall | Figure::WeightedF1 => f64::NAN,
+            Figure::PredictSeconds => outcome.predict_seconds,
+            _ => f64::NAN,
         }
     }
 
-    fn of(self, evaluation: &Evaluation, seconds: f64) -> f64 {
+    fn of(self, evaluation: &Evaluation, outcome: &Outcome) -> f64 {
+        let at = |figures: &Option<BTreeMap<usize, f64>>, k: usize| {
+            figures.as_ref().and_then(|figures| figures.get(&k)).copied().unwrap_or(f64::NAN)
+        };
         match self {
             Figure::Accuracy => evaluation.accuracy,
             Figure::MicroF1 => evaluation.micro_f1,
@@ -211,7 +268,15 @@ impl Figure {
             Figure::MacroRecall => evaluation.macro_recall,
             Figure::WeightedF1 => evaluation.weighted_f1,
             Figure::Eer => evaluation.eer.unwrap_or(f64::NAN),
-            Figure::TrainSeconds => seconds,
+            Figure::PrecisionAt1 => at(&evaluation.precision_at, 1),
+            Figure::PrecisionAt5 => at(&evaluation.precision_at, 5),
+            Figure::NdcgAt5 => at(&evaluation.ndcg_at_scdv, 5),
+            Figure::CoverageError => evaluation.coverage_error.unwrap_or(f64::NAN),
+            Figure::Lrap => evaluation.lrap.unwrap_or(f64::NAN),
+            Figure::HammingLoss => evaluation.hamming_loss.unwrap_or(f64::NAN),
+            Figure::RepresentSeconds => outcome.represent_seconds,
+            Figure::TrainSeconds => outcome.train_seconds,
+            Figure::PredictSeconds => outcome.predict_seconds,
         }
     }
 }
@@ -228,7 +293,8 @@ impl Protocol {
         if let Some((name, _)) = protocol.grid.iter().find(|(_, values)| values.is_empty()) {
             return wrong(format!("there is nothing to choose `{name}` from"));
         }
-        for system in &protocol.systems {
+        let filled = protocol.filled(false);
+        for system in &filled.systems {
             for (recipe, _) in protocol.candidates(&system.recipe, protocol.first_value()) {
                 if recipe.contains('{') {
                     return wrong(format!("`{recipe}` has a name that neither `grid` nor `along` knows"));
@@ -240,17 +306,34 @@ impl Protocol {
         for recipe in analysed {
             Recipe::parse(recipe)?;
         }
-        if protocol.is_label_curve() && !(protocol.grid.is_empty() && protocol.confusions.is_empty()) {
-            return wrong("a curve over labels goes without `grid` and `confusions`".into());
+        if protocol.is_label_curve()
+            && !(protocol.grid.is_empty() && protocol.confusions.is_empty() && protocol.per_class.is_empty())
+        {
+            return wrong("a curve over labels goes without `grid`, `confusions` and `per_class`".into());
         }
         let claimed = protocol.claims.iter().flat_map(|claim| [&claim.better, &claim.than]);
-        for name in claimed.chain(&protocol.confusions) {
+        let by_class = protocol.per_class.iter().map(|by_class| &by_class.system);
+        for name in claimed.chain(&protocol.confusions).chain(by_class) {
             protocol.number(name)?;
         }
         if let Some(claim) = protocol.claims.iter().find(|claim| !protocol.figures.contains(&claim.by)) {
             return wrong(format!("a claim is about {}, which is not among its figures", claim.by.title()));
         }
         Ok(protocol)
+    }
+
+    /// The same with its constants put into the recipes.
+    #[must_use]
+    pub fn filled(&self, quick: bool) -> Self {
+        let mut filled = self.clone();
+        for (name, constant) in &self.constants {
+            let value = if quick { constant.quick } else { constant.full };
+            for system in &mut filled.systems {
+                system.recipe = system.recipe.replace(&format!("{{{name}}}"), &value.to_string());
+            }
+        }
+        filled.constants.clear();
+        filled
     }
 
     /// The number of a system.

@@ -10,7 +10,7 @@ use crate::experiment::compare::Tokenised;
 use crate::experiment::label_curve::{LabelCurve, label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
-use crate::metrics::Confusion;
+use crate::metrics::{ClassScore, Confusion};
 use crate::project::{SprinklePoint, sprinkle_curve};
 use crate::recipe::Recipe;
 use crate::{Result, Run};
@@ -32,10 +32,23 @@ pub struct Reproduction {
     pub points: Vec<Point>,
     /// Confusion matrices summed over the runs, of the systems the protocol names.
     pub confusions: Vec<(String, Confusion)>,
+    /// Precision and recall of each class, means over the runs, of the systems the protocol names.
+    pub per_class: Vec<(String, Vec<ClassMeans>)>,
     /// Intra-topic variability of the test documents: topic, before and after, means over the runs.
     pub variability: Vec<(String, f64, f64)>,
     /// The analysis of plain sprinkling: terms, W/B ratio and mean square distortion, means over the runs.
     pub sprinkling: Vec<(usize, f64, f64)>,
+}
+
+/// A class with its precision and recall, means over runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassMeans {
+    /// The class.
+    pub class: String,
+    /// Share of the documents given this class that have it.
+    pub precision: f64,
+    /// Share of the documents of this class that are given it.
+    pub recall: f64,
 }
 
 /// The systems at one point of the curve.
@@ -76,6 +89,7 @@ struct Done {
     figures: BTreeMap<Figure, f64>,
     chosen: Chosen,
     confusion: Option<Confusion>,
+    per_class: Vec<ClassScore>,
 }
 
 impl Protocol {
@@ -100,6 +114,7 @@ impl Protocol {
         };
         let mut points: Vec<Point> = places.iter().map(|&at| Point { at, ..empty() }).collect();
         let mut confusions: Vec<Option<Confusion>> = vec![None; self.systems.len()];
+        let mut scores: Vec<Vec<Vec<ClassScore>>> = vec![Vec::new(); self.systems.len()];
         let (mut sprinkling, mut variability) = (Vec::new(), Vec::new());
         let mut drawn = 0;
         let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
@@ -131,8 +146,11 @@ impl Protocol {
                         }
                         before = Some(done);
                     }
-                    if let Some(confusion) = before.and_then(|done| done.confusion) {
-                        add(&mut confusions[index], confusion);
+                    if let Some(done) = before {
+                        if let Some(confusion) = done.confusion {
+                            add(&mut confusions[index], confusion);
+                        }
+                        scores[index].push(done.per_class);
                     }
                 }
                 if let Some(asked) = &self.sprinkling {
@@ -153,6 +171,11 @@ impl Protocol {
             runs,
             points,
             confusions: shown.into_iter().filter_map(|(name, confusion)| Some((name, confusion?))).collect(),
+            per_class: self
+                .per_class
+                .iter()
+                .map(|by_class| Ok((by_class.system.clone(), class_means(&scores[self.number(&by_class.system)?]))))
+                .collect::<Result<_>>()?,
             sprinkling: means(&sprinkling),
             variability: variability_means(&variability),
         })
@@ -194,6 +217,7 @@ impl Protocol {
             runs,
             points,
             confusions: Vec::new(),
+            per_class: Vec::new(),
             sprinkling: Vec::new(),
             variability: Vec::new(),
         })
@@ -227,7 +251,7 @@ impl Protocol {
                 for split in &splits {
                     run.check()?;
                     let (outcome, evaluation) = corpora.measure(&recipe, documents, split, &draw.unlabelled, run)?;
-                    sum += sign * self.figures[0].of(&evaluation, outcome.train_seconds);
+                    sum += sign * self.figures[0].of(&evaluation, &outcome);
                 }
                 if sum > highest {
                     (best, highest) = (number, sum);
@@ -238,8 +262,9 @@ impl Protocol {
         let split = Split { train: draw.train.clone(), test: draw.test.clone() };
         let (outcome, evaluation) =
             corpora.measure(&Recipe::parse(recipe)?, documents, &split, &draw.unlabelled, run)?;
-        let figures = self.figures.iter().map(|&figure| (figure, figure.of(&evaluation, outcome.train_seconds)));
-        Ok(Done { figures: figures.collect(), chosen: chosen.clone(), confusion: evaluation.confusion })
+        let figures = self.figures.iter().map(|&figure| (figure, figure.of(&evaluation, &outcome)));
+        let (figures, chosen) = (figures.collect(), chosen.clone());
+        Ok(Done { figures, chosen, confusion: evaluation.confusion, per_class: evaluation.per_class })
     }
 
     fn test(&self, claim: &Claim, point: &Point) -> Result<ClaimTest> {
@@ -291,6 +316,21 @@ fn analyse(
     let recipe = Recipe::parse(&asked.recipe)?;
     let (x, labels) = corpora.represented(&recipe, documents, &draw.train, run)?;
     sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
+}
+
+/// Precision and recall class by class; a run in which a class does not occur does not count for it.
+fn class_means(runs: &[Vec<ClassScore>]) -> Vec<ClassMeans> {
+    let mut sums: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+    for score in runs.iter().flatten().filter(|score| score.support > 0) {
+        let sum = sums.entry(&score.class).or_default();
+        *sum = (sum.0 + score.precision, sum.1 + score.recall, sum.2 + 1.0);
+    }
+    let mean = |(class, (precision, recall, n)): (&str, (f64, f64, f64))| ClassMeans {
+        class: class.to_string(),
+        precision: precision / n,
+        recall: recall / n,
+    };
+    sums.into_iter().map(mean).collect()
 }
 
 /// Means over the runs, topic by topic; a run in which a topic does not occur does not count for it.
