@@ -15,8 +15,8 @@ use crate::{Error, Result, Run};
 
 /// Folds behind the confusion matrix, as in the paper.
 const FOLDS: usize = 5;
-/// What `msl=auto` chooses from.
-const MSL_GRID: [usize; 4] = [2, 4, 8, 16];
+/// What `msl=auto` chooses from; 0 where sprinkling does not help.
+const MSL_GRID: [usize; 5] = [0, 2, 4, 8, 16];
 /// Folds of that choice.
 const MSL_FOLDS: usize = 3;
 
