@@ -1,6 +1,7 @@
 //! The command line as it is typed.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -45,6 +46,10 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// Tries recipes on the same splits: mean, spread, paired t-test, time
     Compare(Compare),
+    /// Searches the ranges of a recipe, such as svm(c=0.01..100 log), and prints the best as one line for --recipe
+    Tune(Tune),
+    /// Finds a good recipe for the documents within a time, and trains it
+    Recommend(Recommend),
     /// Writes the documents as vectors
     Embed(Embed),
     /// Shows what a model file holds
@@ -121,9 +126,9 @@ pub(crate) struct Train {
     /// Files, folders or globs; `-` is standard input
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<String>,
-    /// The recipe or the name of a preset (`corpuscle stages` lists them)
-    #[arg(long, short, value_name = "RECIPE", default_value = "tfidf-svm")]
-    pub(crate) recipe: String,
+    /// The recipe or the name of a preset (`corpuscle stages` lists them) [default: what `recommend` finds in 20 s]
+    #[arg(long, short, value_name = "RECIPE")]
+    pub(crate) recipe: Option<String>,
     /// Where the model is written
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) output: PathBuf,
@@ -222,6 +227,12 @@ pub(crate) struct Compare {
     /// Folds of one cross-validation instead of draws
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) folds: Option<u32>,
+    /// Learns from the documents whose FIELD is `train` and tests on those whose FIELD is `test`, instead of draws
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["folds", "runs", "train", "labels"])]
+    pub(crate) split: Option<String>,
+    /// Keeps every result in this file, line by line; the same call goes on where it was interrupted
+    #[arg(long, value_name = "FILE", conflicts_with = "labels")]
+    pub(crate) results: Option<PathBuf>,
     /// Numbers of labels to learn from, such as 100,500,all: hides the others, draws each --runs times, and tests on the
     /// documents whose field `split` is `test`, on --test, or on one held-out part
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "folds")]
@@ -234,6 +245,50 @@ pub(crate) struct Compare {
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tune {
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// A recipe with ranges: whole numbers 20..120, real numbers 0.1..2, `log` behind for ratios, lists {1|3|10}
+    #[arg(long, short, value_name = "RECIPE")]
+    pub(crate) recipe: String,
+    /// Most trials, each one cross-validation [default: 20 without --budget]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) trials: Option<u32>,
+    /// Most seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) budget: Option<Duration>,
+    /// Folds of the cross-validation
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) folds: u32,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recommend {
+    /// Files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// Seconds for comparing recipes and training the best
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) budget: Duration,
+    /// Where the model is written
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
+    /// More documents, whose labels are ignored; may be repeated
+    #[arg(long, value_name = "DATA")]
+    pub(crate) unlabelled: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|&seconds| (0.0..=1e7).contains(&seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a number of seconds, from 0 to 10 million".to_string())
 }
 
 #[derive(Debug, Args)]

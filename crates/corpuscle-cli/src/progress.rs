@@ -19,6 +19,34 @@ impl Terminal {
         Terminal { bar: Mutex::new(None), shows_bars: std::io::stderr().is_terminal() }
     }
 
+    /// Whether tables that redraw themselves can be shown.
+    pub(crate) fn redraws(&self) -> bool {
+        self.shows_bars
+    }
+
+    /// A line for people, above the bar when there is one.
+    pub(crate) fn say(&self, line: &str) {
+        let show = || {
+            // Nobody is left to tell when stderr is gone.
+            let _ = writeln!(std::io::stderr().lock(), "{line}");
+        };
+        self.with_bar(|bar| match bar {
+            Some(bar) => bar.suspend(show),
+            None => show(),
+        });
+    }
+
+    /// Shows a table below the bar, instead of the one shown before. It goes when the bar goes.
+    pub(crate) fn table(&self, text: &str) {
+        const TEMPLATE: &str = "[{bar:32}] {human_pos}/{human_len}  {elapsed}, {eta} left\n{msg}";
+        self.with_bar(|bar| {
+            if let (Some(bar), Ok(style)) = (bar, ProgressStyle::with_template(TEMPLATE)) {
+                bar.set_style(style.progress_chars("=> "));
+                bar.set_message(text.trim_end().to_string());
+            }
+        });
+    }
+
     fn with_bar(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
         if let Ok(mut bar) = self.bar.lock() {
             act(&mut bar);
@@ -68,13 +96,6 @@ impl Progress for Terminal {
     }
 
     fn warn(&self, message: &str) {
-        let show = || {
-            // Nobody is left to warn when stderr is gone.
-            let _ = writeln!(std::io::stderr().lock(), "warning: {message}");
-        };
-        self.with_bar(|bar| match bar {
-            Some(bar) => bar.suspend(show),
-            None => show(),
-        });
+        self.say(&format!("warning: {message}"));
     }
 }

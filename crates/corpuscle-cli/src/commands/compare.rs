@@ -1,15 +1,15 @@
 //! `corpuscle compare`: recipes on the same splits.
 
 use corpuscle::Run;
-use corpuscle::corpus::{Document, Labels};
-use corpuscle::experiment::{Comparison, TTest, compare, halves, k_folds};
+use corpuscle::corpus::{Document, Filter, Labels};
+use corpuscle::experiment::{Comparison, Outcomes, ResultsFile, Split, TTest, compare_with, halves, k_folds};
 use corpuscle::recipe::Recipe;
 use serde_json::{Value, json};
 
 use super::label_curve;
 use crate::args::{Compare, Everywhere};
 use crate::input;
-use crate::output::{self, percent};
+use crate::output::{self, WrongCall, percent};
 
 /// Draws when nothing is said.
 const RUNS: u32 = 10;
@@ -19,26 +19,32 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     if !args.labels.is_empty() {
         return label_curve::run(args, &recipes, everywhere, run);
     }
-    let options = input::options(&args.reading)?;
-    let mut source = input::open(&args.data, &options)?;
-    let documents: Vec<Document> = run.watch("read", None, || (&mut source).collect::<Result<_, _>>())?;
-    let skipped = input::report_skipped(&source, run);
-    let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-    let runs = args.runs.unwrap_or(RUNS);
-    let (splits, protocol) = match args.folds {
-        Some(k) => (k_folds(&labels, k as usize, run.seed())?, format!("{k} folds")),
-        None => (
-            halves(&labels, runs as usize, args.train, run.seed())?,
-            format!("{runs} draws, {} of every label to learn from", percent(args.train)),
-        ),
+    let Data { documents, labels, splits, protocol, skipped } = read(args, run)?;
+    let mut kept = match &args.results {
+        Some(path) => Some(ResultsFile::open(path, &recipes, &documents, &splits, run.seed())?),
+        None => None,
     };
-    let comparison = compare(&recipes, &documents, &splits, run)?;
+    let resumed = kept.as_ref().map_or(0, ResultsFile::len);
+    let (run, terminal) = super::watched(everywhere, run);
+    if let (true, Some(terminal)) = (resumed > 0, &terminal) {
+        terminal.say(&format!("{resumed} of {} results are in the file already", recipes.len() * splits.len()));
+    }
+    let live = terminal.filter(|terminal| terminal.redraws());
+    let comparison = compare_with(&recipes, &documents, &splits, kept.as_mut(), &run, |comparison| {
+        if let Some(terminal) = &live {
+            let best = comparison.best().unwrap_or(0);
+            terminal.table(&table(comparison, best, &vec![None; comparison.recipes.len()]));
+        }
+    })?;
+    let run = &run;
     let best = comparison.best().unwrap_or(0);
     let tests = comparison.tests(best);
     if everywhere.json {
         return output::print_json(&json!({
             "documents": documents.len(),
             "skipped": skipped,
+            "protocol": protocol,
+            "resumed": resumed,
             "classes": labels.n_classes(),
             "splits": splits.len(),
             "seed": run.seed(),
@@ -56,6 +62,68 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     output::print_text(&(heading + &table(&comparison, best, &tests)))
 }
 
+/// What is compared on.
+struct Data {
+    documents: Vec<Document>,
+    labels: Labels,
+    splits: Vec<Split>,
+    /// How the splits came about.
+    protocol: String,
+    skipped: u64,
+}
+
+fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
+    let options = input::options(&args.reading)?;
+    let mut skipped = 0;
+    let mut part = |value: Option<(&str, &str)>| -> anyhow::Result<Vec<Document>> {
+        let mut options = options.clone();
+        let filter = |(field, value): (&str, &str)| Filter { field: field.into(), value: value.into(), equal: true };
+        options.filters.extend(value.map(filter));
+        let mut source = input::open(&args.data, &options)?;
+        let documents = run.watch("read", None, || (&mut source).collect::<Result<_, _>>())?;
+        // A second reading meets the same bad rows again.
+        skipped = input::report_skipped(&source, run);
+        Ok(documents)
+    };
+    let labels_of =
+        |documents: &[Document]| Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    if let Some(field) = &args.split {
+        if args.data.iter().any(|data| data == "-") {
+            return Err(
+                WrongCall("--split reads the data twice, so they cannot come from standard input".into()).into()
+            );
+        }
+        let mut documents = part(Some((field, "train")))?;
+        let learnt = documents.len();
+        documents.extend(part(Some((field, "test")))?);
+        let labels = labels_of(&documents);
+        let test: Vec<usize> = (learnt..documents.len()).filter(|&row| labels.of(row).is_some()).collect();
+        let protocol = format!(
+            "{} to learn from and {} to test on by the field `{field}`",
+            output::count(learnt),
+            output::count(test.len())
+        );
+        let splits = vec![Split { train: (0..learnt).collect(), test }];
+        return Ok(Data { documents, labels, splits, protocol, skipped });
+    }
+    let documents = part(None)?;
+    let labels = labels_of(&documents);
+    let runs = args.runs.unwrap_or(RUNS);
+    let (splits, protocol) = match args.folds {
+        Some(k) => (k_folds(&labels, k as usize, run.seed())?, format!("{k} folds")),
+        None => (
+            halves(&labels, runs as usize, args.train, run.seed())?,
+            format!("{runs} draws, {} of every label to learn from", percent(args.train)),
+        ),
+    };
+    Ok(Data { documents, labels, splits, protocol, skipped })
+}
+
+/// The most memory that a split took; `None` where the system cannot tell.
+fn peak(outcomes: &Outcomes) -> Option<u64> {
+    outcomes.splits.iter().filter_map(|outcome| outcome.peak_bytes).max()
+}
+
 fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {
     let figures = comparison.recipes.iter().zip(tests).map(|(outcomes, test)| {
         let (accuracy, deviation) = outcomes.spread(|outcome| outcome.accuracy);
@@ -68,6 +136,8 @@ fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {
             "eer": outcomes.spread(|outcome| outcome.eer.unwrap_or(f64::NAN)).0,
             "train_seconds": outcomes.spread(|outcome| outcome.train_seconds).0,
             "predict_seconds": outcomes.spread(|outcome| outcome.predict_seconds).0,
+            "model_bytes": outcomes.spread(|outcome| outcome.model_bytes as f64).0,
+            "peak_bytes": peak(outcomes),
             "against_best": test.map(|(test, corrected)| json!({
                 "difference": test.difference, "low": test.low, "high": test.high, "p": test.p, "p_holm": corrected,
             })),
@@ -83,7 +153,11 @@ fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -
         let (accuracy, deviation) = outcomes.spread(|outcome| outcome.accuracy);
         let mut row = vec![
             format!("{}{}", outcomes.recipe, if index == best { " *" } else { "" }),
-            format!("{} ± {:.2}", percent(accuracy), 100.0 * deviation),
+            match outcomes.splits.len() {
+                0 => "-".to_string(),
+                1 => percent(accuracy),
+                _ => format!("{} ± {:.2}", percent(accuracy), 100.0 * deviation),
+            },
             percent(outcomes.spread(|outcome| outcome.macro_f1).0),
         ];
         row.extend(match test {
@@ -96,9 +170,12 @@ fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -
         });
         row.push(format!("{:.2} s", outcomes.spread(|outcome| outcome.train_seconds).0));
         row.push(format!("{:.2} s", outcomes.spread(|outcome| outcome.predict_seconds).0));
+        row.push(peak(outcomes).map_or("-".to_string(), output::bytes));
+        row.push(output::bytes(outcomes.spread(|outcome| outcome.model_bytes as f64).0 as u64));
         row
     });
-    let heading = ["recipe", "accuracy", "macro F1", "to best", "95 % interval", "p", "train", "predict"];
+    let heading =
+        ["recipe", "accuracy", "macro F1", "to best", "95 % interval", "p", "train", "predict", "memory", "model"];
     output::table(&heading, 1, rows)
         + "* the best mean accuracy; p of a paired t-test against it, corrected for all comparisons (Holm)\n"
 }

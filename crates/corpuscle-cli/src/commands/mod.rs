@@ -9,11 +9,13 @@ mod inspect;
 mod label_curve;
 mod page;
 mod predict;
+mod recommend;
 mod reproduce;
 mod similar;
 mod stages;
 mod terms;
 mod train;
+mod tune;
 mod update;
 mod words;
 
@@ -35,6 +37,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Predict(args) => predict::run(args, everywhere, &run),
         Command::Evaluate(args) => evaluate::run(args, everywhere, &run),
         Command::Compare(args) => compare::run(args, everywhere, &run),
+        Command::Tune(args) => tune::run(args, everywhere, &run),
+        Command::Recommend(args) => recommend::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
         Command::Explain(args) => explain::run(args, everywhere, &run),
@@ -44,6 +48,20 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Words(args) => words::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
     }
+}
+
+/// The same run with its terminal at hand, for commands that show more than a bar; none when nothing is to be shown.
+fn watched(everywhere: &Everywhere, run: &Run) -> (Run, Option<Arc<Terminal>>) {
+    if everywhere.quiet {
+        return (run.clone(), None);
+    }
+    let terminal = Arc::new(Terminal::new());
+    (run.clone().with_progress(Arc::<Terminal>::clone(&terminal)), Some(terminal))
+}
+
+/// A line for people, on stderr.
+fn say(line: &str) {
+    Terminal::new().say(line);
 }
 
 fn start(everywhere: &Everywhere) -> anyhow::Result<Run> {

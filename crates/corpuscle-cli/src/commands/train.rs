@@ -1,20 +1,47 @@
 //! `corpuscle train`: documents and a recipe to a model file.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use corpuscle::Run;
+use corpuscle::corpus::Document;
 use corpuscle::recipe::{Corpus, Model, Recipe};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::args::{Everywhere, Train};
+use super::recommend;
+use crate::args::{Everywhere, Reading, Train};
 use crate::input;
 use crate::output;
 
+/// Time to find a recipe and train it when none is given.
+const SEARCH: Duration = Duration::from_secs(20);
+
+/// What else there is to say about a model: how its recipe was found.
+pub(super) struct Told {
+    /// Before the facts.
+    pub(super) text: String,
+    /// Among the facts.
+    pub(super) facts: Vec<(&'static str, String)>,
+    /// Under `recommendation`.
+    pub(super) json: Value,
+}
+
 pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let started = Instant::now();
-    let recipe = Recipe::parse(&args.recipe)?;
+    let recipe = args.recipe.as_deref().map(Recipe::parse).transpose()?;
     input::check_writable(&args.output)?;
+    let Some(recipe) = recipe else {
+        let (documents, skipped) = documents(&args.data, &args.unlabelled, &args.reading, run)?;
+        if !everywhere.quiet {
+            let seconds = SEARCH.as_secs();
+            super::say(&format!(
+                "no --recipe given: comparing some for {seconds} s, as `corpuscle recommend` does for longer"
+            ));
+        }
+        let (model, told) =
+            recommend::fit(documents, SEARCH, &args.data, &args.unlabelled, args.updatable, everywhere, run)?;
+        return finish(&model, &args.output, skipped, started, Some(&told), everywhere, run);
+    };
     let options = input::options(&args.reading)?;
     let mut labelled = input::open(&args.data, &options)?;
     let mut unlabelled = match args.unlabelled.is_empty() {
@@ -35,7 +62,30 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
         true => recipe.fit_updatable(&corpus, run)?,
         false => recipe.fit(&corpus, run)?,
     };
-    finish(&model, &args.output, skipped, started, everywhere, run)
+    finish(&model, &args.output, skipped, started, None, everywhere, run)
+}
+
+/// All documents, those whose labels are ignored last, and how many rows were left out.
+pub(super) fn documents(
+    data: &[String],
+    unlabelled: &[String],
+    reading: &Reading,
+    run: &Run,
+) -> anyhow::Result<(Vec<Document>, u64)> {
+    let options = input::options(reading)?;
+    run.watch("read", None, || {
+        let mut source = input::open(data, &options)?;
+        let mut documents = (&mut source).collect::<Result<Vec<Document>, _>>()?;
+        let mut skipped = input::report_skipped(&source, run);
+        if !unlabelled.is_empty() {
+            let mut more = input::open(unlabelled, &input::without_labels(&options))?;
+            for document in &mut more {
+                documents.push(Document { labels: None, ..document? });
+            }
+            skipped += input::report_skipped(&more, run);
+        }
+        Ok((documents, skipped))
+    })
 }
 
 /// Writes a model and says what it is.
@@ -44,6 +94,7 @@ pub(super) fn finish(
     path: &Path,
     skipped: u64,
     started: Instant,
+    told: Option<&Told>,
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<()> {
@@ -69,6 +120,7 @@ pub(super) fn finish(
                 .collect::<serde_json::Map<_, _>>(),
             "seconds": output::seconds(run),
             "total_seconds": output::round(seconds, 6),
+            "recommendation": told.map(|told| told.json.clone()),
         }));
     }
     let stages: Vec<String> = run.seconds().iter().map(|(stage, seconds)| format!("{stage} {seconds:.2} s")).collect();
@@ -79,6 +131,8 @@ pub(super) fn finish(
         ("classes", output::count(model.classes().len())),
     ];
     facts.extend(model.notes());
+    facts.extend(told.iter().flat_map(|told| told.facts.clone()));
     facts.push(("time", format!("{seconds:.2} s: {}", stages.join(", "))));
-    output::print_text(&output::facts(&facts))
+    let before = told.map_or(String::new(), |told| format!("{}\n", told.text));
+    output::print_text(&(before + &output::facts(&facts)))
 }

@@ -25,5 +25,5 @@ pub(crate) fn run(args: &Update, everywhere: &Everywhere, run: &Run) -> anyhow::
     corpus.sources = input::names(args.data.iter());
     let skipped = input::report_skipped(&documents, run);
     let updated = model.update(&corpus, run)?;
-    train::finish(&updated, &args.output, skipped, started, everywhere, run)
+    train::finish(&updated, &args.output, skipped, started, None, everywhere, run)
 }

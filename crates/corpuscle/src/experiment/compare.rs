@@ -17,8 +17,10 @@
 
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::memory::Peak;
+use super::results::ResultsFile;
 use super::significance::{TTest, holm, mean_and_deviation, paired_t_test};
 use super::splits::Split;
 use crate::corpus::{Document, Labels};
@@ -29,7 +31,7 @@ use crate::text::WordsParams;
 use crate::{Error, Result, Run};
 
 /// What a recipe did on one split.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Share of documents decided right (all labels right, when there are several).
     pub accuracy: f64,
@@ -45,6 +47,10 @@ pub struct Outcome {
     pub train_seconds: f64,
     /// Seconds to represent and score the test part.
     pub predict_seconds: f64,
+    /// Size of the model's file.
+    pub model_bytes: u64,
+    /// Bytes by which the process grew at most while fitting and testing, where the system can tell.
+    pub peak_bytes: Option<u64>,
 }
 
 /// What a recipe did on every split.
@@ -96,24 +102,48 @@ impl Comparison {
 
 /// Fits and tests every recipe on every split.
 pub fn compare(recipes: &[Recipe], documents: &[Document], splits: &[Split], run: &Run) -> Result<Comparison> {
+    compare_with(recipes, documents, splits, None, run, |_| {})
+}
+
+/// Like [`compare`], but takes what `kept` already has from there and puts everything new into it, and lets `watch` see
+/// what is known after each step.
+pub fn compare_with(
+    recipes: &[Recipe],
+    documents: &[Document],
+    splits: &[Split],
+    mut kept: Option<&mut ResultsFile>,
+    run: &Run,
+    mut watch: impl FnMut(&Comparison),
+) -> Result<Comparison> {
     if recipes.is_empty() || splits.is_empty() {
         return Err(Error::data("a comparison needs at least one recipe and one split"));
     }
     let mut corpora = Tokenised::default();
-    let mut outcomes: Vec<Outcomes> =
-        recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() }).collect();
+    let outcomes = recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() });
+    let mut comparison = Comparison { recipes: outcomes.collect() };
     run.watch("compare", Some((recipes.len() * splits.len()) as u64), || {
-        for split in splits {
+        for (at, split) in splits.iter().enumerate() {
             let run = &run.sharing();
-            for (recipe, outcomes) in recipes.iter().zip(&mut outcomes) {
+            for (index, recipe) in recipes.iter().enumerate() {
                 run.check()?;
-                outcomes.splits.push(corpora.measure(recipe, documents, split, &[], run)?.0);
+                let outcome = match kept.as_ref().and_then(|kept| kept.get(index, at)) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let outcome = corpora.measure(recipe, documents, split, &[], run)?.0;
+                        if let Some(kept) = &mut kept {
+                            kept.add(index, at, &outcome)?;
+                        }
+                        outcome
+                    }
+                };
+                comparison.recipes[index].splits.push(outcome);
+                watch(&comparison);
                 run.advance(1);
             }
         }
         Ok(())
     })?;
-    Ok(Comparison { recipes: outcomes })
+    Ok(comparison)
 }
 
 /// A corpus tokenised once for every way of cutting words that was asked for.
@@ -133,7 +163,11 @@ impl Tokenised {
         run: &Run,
     ) -> Result<(Outcome, Evaluation)> {
         let run = run.quiet();
-        fit_and_measure(recipe, self.corpus(recipe, documents, &run)?, split, unlabelled, &run)
+        let corpus = self.corpus(recipe, documents, &run)?;
+        let peak = Peak::start();
+        let (mut outcome, evaluation) = fit_and_measure(recipe, corpus, split, unlabelled, &run)?;
+        outcome.peak_bytes = peak.growth();
+        Ok((outcome, evaluation))
     }
 
     /// The intra-topic variability of the test rows before and after the `varnorm` of a recipe: topic, before, after.
@@ -238,6 +272,8 @@ pub(super) fn measure(
         represent_seconds: 0.0,
         train_seconds,
         predict_seconds,
+        model_bytes: model.to_bytes()?.len() as u64,
+        peak_bytes: None,
     };
     Ok((outcome, evaluation))
 }
@@ -312,6 +348,8 @@ mod tests {
             represent_seconds: 0.0,
             train_seconds: 0.0,
             predict_seconds: 0.0,
+            model_bytes: 0,
+            peak_bytes: None,
         };
         let row = |accuracies: [f64; 4]| Outcomes { recipe: String::new(), splits: accuracies.map(outcome).to_vec() };
         let comparison = Comparison {

@@ -2,15 +2,24 @@
 
 mod compare;
 mod label_curve;
+mod memory;
+mod objective;
 mod protocol;
+mod recommend;
+mod results;
 mod significance;
 mod splits;
+mod tune;
 
-pub use compare::{Comparison, Outcome, Outcomes, compare};
+pub use compare::{Comparison, Outcome, Outcomes, compare, compare_with};
 pub use label_curve::{CurvePoint, LabelCurve, draw_labels, label_curves};
+pub use objective::Objective;
 pub use protocol::{
     Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol, Reproduction,
     Sprinkling, System,
 };
+pub use recommend::{Fate, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};
+pub use results::ResultsFile;
 pub use significance::{TTest, corrected_t_test, holm, mean_and_deviation, paired_t_test};
-pub use splits::{Split, halves, k_folds};
+pub use splits::{Split, blocked_folds, halves, k_folds};
+pub use tune::{Dimension, Range, Space, Trial, TuneParams, Tuning, tune};

@@ -41,6 +41,30 @@ pub fn k_folds(labels: &Labels, k: usize, seed: u64) -> Result<Vec<Split>> {
     Ok(folds.into_iter().map(|test| Split { train: with_unlabelled(labels, without(&rows, &test)), test }).collect())
 }
 
+/// The `k` folds of a cross-validation whose test parts are runs of neighbouring rows of each class, for rows whose order
+/// means something: those of one source stay together, so none is tested with the help of the others. Documents with
+/// several labels go by their first.
+pub fn blocked_folds(labels: &Labels, k: usize) -> Result<Vec<Split>> {
+    let rows = labels.labelled_rows();
+    if k < 2 || rows.len() < k {
+        return Err(Error::data(format!("{k} folds need at least 2 and at most {} labelled documents", rows.len())));
+    }
+    let class =
+        |row: usize| labels.of(row).and_then(<[u32]>::first).map_or(labels.n_classes(), |&class| class as usize);
+    let mut counts = vec![0usize; labels.n_classes() + 1];
+    rows.iter().for_each(|&row| counts[class(row)] += 1);
+    let mut seen = vec![0usize; counts.len()];
+    let mut tests = vec![Vec::new(); k];
+    for &row in &rows {
+        let class = class(row);
+        // Classes smaller than the number of folds start at different ones, lest the first gets them all.
+        let turn = if counts[class] < k { class } else { 0 };
+        tests[(seen[class] * k / counts[class] + turn) % k].push(row);
+        seen[class] += 1;
+    }
+    Ok(tests.into_iter().map(|test| Split { train: with_unlabelled(labels, without(&rows, &test)), test }).collect())
+}
+
 /// Unlabelled documents are learnt from in every split.
 fn with_unlabelled(labels: &Labels, mut train: Vec<usize>) -> Vec<usize> {
     train.extend((0..labels.len()).filter(|&row| labels.of(row).is_none()));
@@ -62,6 +86,22 @@ mod tests {
             assert!(split.test.iter().all(|row| row % 6 != 0 && !split.train.contains(row)));
             assert_eq!(split.train.len() + split.test.len(), 60);
         }
+        assert!(blocked_folds(&labels, 1).is_err());
         assert!(halves(&labels, 0, 0.4, 7).is_err() && halves(&labels, 1, 1.0, 7).is_err());
+    }
+
+    #[test]
+    fn blocks_are_runs_of_each_class_and_share_out_small_ones() {
+        let names =
+            (0..40).map(|row| Some(if row < 36 { ["a", "b", "c"][row % 3].to_string() } else { format!("rare{row}") }));
+        let labels = Labels::from_single(names);
+        let folds = blocked_folds(&labels, 4).unwrap();
+        let mut all: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..40).collect::<Vec<_>>());
+        for (at, fold) in folds.iter().enumerate() {
+            assert_eq!(fold.test[..9], (at * 9..at * 9 + 9).collect::<Vec<_>>());
+            assert_eq!((fold.test.len(), fold.train.len()), (10, 30));
+        }
     }
 }

@@ -138,7 +138,7 @@ fn written(stage: &(impl Stage + ?Sized)) -> Expression {
         arguments.len() == 1 && arguments.first().map(|(name, _)| *name) == first && stages::positional(stage.name());
     let arguments = arguments
         .into_iter()
-        .map(|(name, value)| Argument { name: (!lonely).then(|| name.to_string()), value, at: 0 })
+        .map(|(name, value)| Argument { name: (!lonely).then(|| name.to_string()), value, at: 0, is_range: false })
         .collect();
     Expression::Stage(Call { name: stage.name().to_string(), at: 0, arguments })
 }
@@ -261,6 +261,10 @@ impl Planner<'_> {
             };
         };
         let mut arguments = Arguments::new(self.text, call, info.parameters)?;
+        if let Some(range) = call.arguments.iter().find(|argument| argument.is_range) {
+            let told = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
+            return self.fault(range.at, told);
+        }
         let stage = (info.build)(&mut arguments)?;
         match stage.check() {
             Ok(()) => Ok(stage),

@@ -7,8 +7,10 @@
 //! atom     := stage | '(' pipeline ')'
 //! stage    := name [ '(' [argument (',' argument)*] ')' ]
 //! argument := value | name '=' value
-//! value    := number | word | "quoted text"
+//! value    := number | word | "quoted text" | range
+//! range    := number '..' number ['log'] | '{' value ('|' value)* '}'
 //! ```
+//! A range stands for values to be searched; only `corpuscle tune` takes one.
 //! Every node remembers where it stood, so that each later complaint can point at the place. Reading is linear in the
 //! length; nesting is limited so that no input can exhaust the stack.
 
@@ -48,10 +50,12 @@ pub struct Call {
 pub struct Argument {
     /// The name, unless given by position.
     pub name: Option<String>,
-    /// The value, without quotes.
+    /// The value, without quotes; a range as it is written.
     pub value: String,
     /// Byte offset of the argument.
     pub at: usize,
+    /// Whether the value is a range to be searched. Quoted text never is.
+    pub is_range: bool,
 }
 
 impl Expression {
@@ -119,7 +123,9 @@ impl fmt::Display for Call {
             if let Some(name) = &argument.name {
                 write!(f, "{name}=")?;
             }
-            if !argument.value.is_empty() && argument.value.chars().all(is_word) {
+            // A text that reads like a range is told from one by its quotes.
+            let plain = argument.value.chars().all(is_word) && !is_span(&argument.value);
+            if argument.is_range || (plain && !argument.value.is_empty()) {
                 f.write_str(&argument.value)?;
             } else {
                 write!(f, "\"{}\"", argument.value.replace('\\', "\\\\").replace('"', "\\\""))?;
@@ -132,6 +138,12 @@ impl fmt::Display for Call {
 /// Characters of an unquoted value. `+` joins words inside a value (`strip=headers+quotes`).
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '+' | '-' | '%' | '~')
+}
+
+/// Whether a value is two numbers with `..` between them. A path such as `../words.vec` is not.
+fn is_span(value: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+    value.split_once("..").is_some_and(|(low, high)| number(low) && number(high))
 }
 
 fn is_name(c: char) -> bool {
@@ -251,11 +263,12 @@ impl Parser<'_> {
         loop {
             self.peek();
             let at = self.at;
-            let first = self.value()?;
+            let (first, first_is_range) = self.value()?;
             let argument = if self.take('=') {
-                Argument { name: Some(first), value: self.value()?, at }
+                let (value, is_range) = self.value()?;
+                Argument { name: Some(first), value, at, is_range }
             } else {
-                Argument { name: None, value: first, at }
+                Argument { name: None, value: first, at, is_range: first_is_range }
             };
             arguments.push(argument);
             if self.take(')') {
@@ -267,7 +280,50 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<String> {
+    /// A value, and whether it is a range.
+    fn value(&mut self) -> Result<(String, bool)> {
+        match self.peek() {
+            Some('"') => Ok((self.quoted()?, false)),
+            Some('{') => Ok((self.choices()?, true)),
+            _ => {
+                let mut value = self.run_of(is_word);
+                if value.is_empty() {
+                    return Err(self.fault("expected a value here"));
+                }
+                let is_range = is_span(&value);
+                if is_range && self.peek() == Some('l') {
+                    let start = self.at;
+                    if self.run_of(is_word) != "log" {
+                        self.at = start;
+                        return Err(self.fault("after a range, only `log` is understood: `0.01..100 log`"));
+                    }
+                    value.push_str(" log");
+                }
+                Ok((value, is_range))
+            }
+        }
+    }
+
+    /// `{1|3|10}`, printed without blanks.
+    fn choices(&mut self) -> Result<String> {
+        self.take('{');
+        let mut choices = Vec::new();
+        loop {
+            let choice = self.run_of(is_word);
+            if choice.is_empty() {
+                return Err(self.fault("expected one of the values to choose from here, as in `{1|3|10}`"));
+            }
+            choices.push(choice);
+            if self.take('}') {
+                return Ok(format!("{{{}}}", choices.join("|")));
+            }
+            if !self.take('|') {
+                return Err(self.fault("expected `|` or `}` here"));
+            }
+        }
+    }
+
+    fn quoted(&mut self) -> Result<String> {
         if self.take('"') {
             let mut value = String::new();
             let mut escaped = false;
@@ -285,10 +341,8 @@ impl Parser<'_> {
                     _ => value.push(c),
                 }
             }
-            return Err(self.fault("this quoted text never ends; close it with `\"`"));
         }
-        let value = self.run_of(is_word);
-        if value.is_empty() { Err(self.fault("expected a value here")) } else { Ok(value) }
+        Err(self.fault("this quoted text never ends; close it with `\"`"))
     }
 }
 
@@ -338,6 +392,28 @@ mod tests {
         assert!(place(&"(".repeat(10_000)).1.contains("nested"));
     }
 
+    #[test]
+    fn ranges_are_told_from_texts_that_look_like_them() {
+        let arguments = |text: &str| match Expression::parse(text).unwrap() {
+            Expression::Stage(call) => call.arguments,
+            other => panic!("{other:?}"),
+        };
+        for (text, value) in
+            [("20..120", "20..120"), ("0.01..100   log", "0.01..100 log"), ("{ 1 | 3|10 }", "{1|3|10}")]
+        {
+            let argument = arguments(&format!("svm(c={text})")).remove(0);
+            assert!(argument.is_range && argument.value == value, "{argument:?}");
+            assert_eq!(printed(&format!("svm(c={text})")), format!("svm(c={value})"));
+        }
+        for text in ["scdv(vectors=../words.vec)", "scdv(vectors=\"1..2\")", "words(stop=\"{a|b}\")"] {
+            assert!(!arguments(text)[0].is_range);
+            assert_eq!(printed(text), text);
+        }
+        for text in ["svm(c={})", "svm(c={1|2)", "svm(c=1..2 lin)", "svm(c={1||2})"] {
+            assert!(Expression::parse(text).is_err(), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,60}") {
@@ -345,7 +421,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_printed_is_read_back(text in "[a-c(|+*)=,.0-9 \"\\\\é]{0,40}") {
+        fn what_is_printed_is_read_back(text in "[a-c(|+*)=,.0-9 \"\\\\é{}]{0,40}") {
             if let Ok(expression) = Expression::parse(&text) {
                 let again = expression.to_string();
                 prop_assert_eq!(Expression::parse(&again).unwrap().to_string(), again);

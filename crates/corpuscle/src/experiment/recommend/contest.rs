@@ -1,0 +1,239 @@
+//! The contest: candidates fold by fold, the cheap ones first, while time is left.
+//!
+//! In the first round every candidate that fits the time is measured on the first fold. What a candidate will cost is
+//! told from a sample of the documents, by the ratio of a fold to a sample that the first candidate showed. Then, round
+//! by round, those that are clearly behind are dropped and the others measured on one more fold. Clearly behind is two
+//! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested so far; candidates err on
+//! much the same documents, so the difference of two of them varies less than that.
+
+use serde::Serialize;
+
+use crate::{Error, Result};
+
+/// Standard errors that a candidate may be behind.
+const BEHIND: f64 = 2.0;
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Measured on as many folds as the winner.
+    Finished,
+    /// Clearly behind after some folds.
+    Dropped,
+    /// One fold would have taken about this many seconds, more than there were.
+    TooSlow(f64),
+    /// No time was left to find out how long it takes.
+    NotTried,
+    /// Could not be fitted, and why.
+    Failed(String),
+}
+
+/// How a candidate stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Standing {
+    /// The recipe.
+    pub recipe: String,
+    /// The figure of every fold measured.
+    pub folds: Vec<f64>,
+    /// Seconds of one fold, measured or estimated.
+    pub fold_seconds: Option<f64>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Measures candidates, by their numbers.
+pub(super) trait Referee {
+    /// Seconds that are left.
+    fn left(&self) -> f64;
+    /// Seconds to fit a candidate on a sample; `None` when there are too few documents to bother.
+    fn sample(&mut self, candidate: usize) -> Result<Option<f64>>;
+    /// The figure of a candidate on a fold, and the seconds it took.
+    fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)>;
+    /// Documents tested in the first `folds` folds.
+    fn tested(&self, folds: usize) -> usize;
+    /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
+    fn whole_fit(&self, fold: f64) -> f64;
+}
+
+impl Standing {
+    /// The mean of the first `folds` folds.
+    pub(super) fn mean(&self, folds: usize) -> f64 {
+        let folds = &self.folds[..folds.min(self.folds.len())];
+        if folds.is_empty() { f64::NEG_INFINITY } else { folds.iter().sum::<f64>() / folds.len() as f64 }
+    }
+}
+
+/// Runs the contest and gives the rounds that were finished. `watch` sees the standings after every step.
+pub(super) fn contest(
+    standings: &mut [Standing],
+    folds: usize,
+    referee: &mut impl Referee,
+    mut watch: impl FnMut(&[Standing]),
+) -> Result<usize> {
+    let mut ratio = None;
+    for candidate in 0..standings.len() {
+        let wanted = match referee.sample(candidate) {
+            // Nothing may ever be tried at the expense of there being a model at all.
+            _ if candidate > 0 && referee.left() <= 0.0 => Fate::NotTried,
+            Ok(sample) => {
+                let fold = sample.zip(ratio).map(|(sample, ratio): (f64, f64)| sample * ratio);
+                standings[candidate].fold_seconds = fold;
+                // The first one is what all others are measured by; how it scales is not known yet.
+                let first = sample.filter(|_| candidate == 0).unwrap_or(0.0);
+                match fold.unwrap_or(first) {
+                    fold if fold + referee.whole_fit(fold.max(slowest_leader(standings))) > referee.left() => {
+                        Fate::TooSlow(fold)
+                    }
+                    _ => {
+                        let fate = step(&mut standings[candidate], candidate, 0, referee)?;
+                        if let (None, Some(sample), Some(fold)) = (ratio, sample, standings[candidate].fold_seconds) {
+                            ratio = Some(fold / sample.max(1e-6));
+                        }
+                        fate
+                    }
+                }
+            }
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(error) => Fate::Failed(error.to_string()),
+        };
+        standings[candidate].fate = wanted;
+        watch(standings);
+    }
+    let mut done = usize::from(standings.iter().any(|standing| !standing.folds.is_empty()));
+    while done > 0 && done < folds {
+        drop_those_behind(standings, done, referee.tested(done));
+        let mut alive: Vec<usize> =
+            (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
+        // Alone, there is nobody left to be told from.
+        let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
+        let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
+        let whole = alive.iter().map(|&index| referee.whole_fit(seconds(index))).fold(0.0, f64::max);
+        if alive.len() < 2 || round + whole > referee.left() {
+            break;
+        }
+        alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
+        for index in alive {
+            standings[index].fate = step(&mut standings[index], index, done, referee)?;
+            watch(standings);
+        }
+        done += 1;
+    }
+    Ok(done)
+}
+
+/// One more fold.
+fn step(standing: &mut Standing, candidate: usize, fold: usize, referee: &mut impl Referee) -> Result<Fate> {
+    match referee.measure(candidate, fold) {
+        Ok((figure, seconds)) => {
+            // The first fold may also have paid for what all share, so the later ones tell better.
+            standing.fold_seconds = Some(seconds);
+            standing.folds.push(figure);
+            Ok(Fate::Finished)
+        }
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        Err(error) => Ok(Fate::Failed(error.to_string())),
+    }
+}
+
+/// Seconds of a fold of the best candidate so far, whose fit on everything must stay possible.
+fn slowest_leader(standings: &[Standing]) -> f64 {
+    let best = standings.iter().map(|standing| standing.mean(1)).fold(f64::NEG_INFINITY, f64::max);
+    let leaders = standings.iter().filter(|standing| !standing.folds.is_empty() && standing.mean(1) >= best);
+    leaders.filter_map(|standing| standing.fold_seconds).fold(0.0, f64::max)
+}
+
+fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
+    let alive = |standing: &&mut Standing| standing.fate == Fate::Finished;
+    let best = standings.iter_mut().filter(alive).map(|standing| standing.mean(done)).fold(0.0, f64::max);
+    let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
+    for standing in standings.iter_mut().filter(alive) {
+        if standing.mean(done) < best - BEHIND * error {
+            standing.fate = Fate::Dropped;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures and seconds of a fold of each candidate; a sample takes a tenth.
+    struct Made {
+        candidates: Vec<(f64, f64)>,
+        left: f64,
+    }
+
+    impl Referee for Made {
+        fn left(&self) -> f64 {
+            self.left
+        }
+
+        fn sample(&mut self, candidate: usize) -> Result<Option<f64>> {
+            let seconds = self.candidates[candidate].1 / 10.0;
+            self.left -= seconds;
+            Ok(Some(seconds))
+        }
+
+        fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)> {
+            let (figure, seconds) = self.candidates[candidate];
+            self.left -= seconds;
+            if figure < 0.0 {
+                return Err(Error::data("does not fit"));
+            }
+            Ok((figure + 0.001 * fold as f64, seconds))
+        }
+
+        fn tested(&self, folds: usize) -> usize {
+            400 * folds
+        }
+
+        fn whole_fit(&self, fold: f64) -> f64 {
+            2.0 * fold
+        }
+    }
+
+    fn hold(candidates: &[(f64, f64)], left: f64) -> (Vec<Standing>, usize, f64) {
+        let standing = |index: usize| Standing {
+            recipe: index.to_string(),
+            folds: Vec::new(),
+            fold_seconds: None,
+            fate: Fate::NotTried,
+        };
+        let mut standings: Vec<Standing> = (0..candidates.len()).map(standing).collect();
+        let mut referee = Made { candidates: candidates.to_vec(), left };
+        let done = contest(&mut standings, 5, &mut referee, |_| {}).unwrap();
+        (standings, done, referee.left)
+    }
+
+    #[test]
+    fn those_clearly_behind_are_dropped_and_the_rest_finish() {
+        let (standings, done, _) = hold(&[(0.80, 1.0), (0.82, 2.0), (0.60, 1.0), (-1.0, 1.0)], 1000.0);
+        let fates: Vec<&Fate> = standings.iter().map(|standing| &standing.fate).collect();
+        assert_eq!(done, 5);
+        assert_eq!(fates[..3], [&Fate::Finished, &Fate::Finished, &Fate::Dropped]);
+        assert_eq!(standings[2].folds.len(), 1);
+        assert!(matches!(fates[3], Fate::Failed(why) if why.contains("does not fit")));
+        assert!((standings[1].mean(5) - 0.822).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_time_is_not_tried() {
+        let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 1.0), (0.9, 50.0)], 20.0);
+        assert!(matches!(standings[2].fate, Fate::TooSlow(seconds) if (seconds - 50.0).abs() < 1e-9));
+        assert!(done > 2 && left >= 2.0, "{done} rounds, {left} s left for the model");
+    }
+
+    #[test]
+    fn time_runs_out_between_rounds_and_the_model_keeps_its_share() {
+        for budget in [0.0, 0.05, 1.0, 3.0, 5.0, 8.0, 12.0, 30.0] {
+            let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 2.0), (0.79, 1.5)], budget);
+            let best = (0..3).filter(|&i| standings[i].folds.len() >= done && done > 0);
+            let needed = best.map(|i| 2.0 * standings[i].fold_seconds.unwrap()).fold(0.0, f64::max);
+            // Samples are not planned for, so that much may be missing.
+            assert!(done == 0 || left + 0.5 >= needed || done == 1, "{budget}: {standings:?}, {left}");
+        }
+        let (standings, done, _) = hold(&[(0.8, 1.0)], 0.0);
+        assert!(done == 0 && matches!(standings[0].fate, Fate::TooSlow(_)));
+    }
+}

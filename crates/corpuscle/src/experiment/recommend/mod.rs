@@ -1,0 +1,215 @@
+//! Chooses a recipe for documents when none is given, within a time.
+//!
+//! A small set of recipes ([`Setting::candidates`]) is compared by cross-validation on the documents handed in, cheap
+//! ones first, and what does not fit the time is left out and named. Rows that stand near each other are often of one
+//! source (a thread, a query, a day), and a document is easier to decide when others of its source were learnt from; new
+//! documents have no such help. So folds are runs of neighbouring rows of each class and not random draws
+//! ([`blocked_folds`]), which for rows in random order is the same.
+//!
+//! The winner has the highest mean; whether it is more than luck is told by a paired t-test over the folds against each
+//! candidate that went all the way, corrected by Holm. How many rounds there is time for depends on the machine, so the
+//! choice can differ from run to run; the model of a given recipe does not.
+//!
+//! ```
+//! use std::time::Duration;
+//! use corpuscle::{Run, corpus, experiment::{RecommendParams, recommend}};
+//! let run = Run::new(42, 0)?;
+//! let documents = corpus::demo()?.train;
+//! let params = RecommendParams { budget: Duration::from_secs(5), ..RecommendParams::default() };
+//! let found = recommend(&documents, &params, &run, |_| {})?;
+//! println!("{} is best of {}", found.recipe(), found.standings.len());
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+mod bench;
+mod candidates;
+mod contest;
+
+use std::time::Duration;
+
+use bench::Bench;
+pub use candidates::{PLAIN, Setting};
+pub use contest::{Fate, Standing};
+
+use super::objective::Objective;
+use super::significance::{TTest, holm, paired_t_test};
+use super::splits::blocked_folds;
+use crate::corpus::{Document, Labels};
+use crate::recipe::Recipe;
+use crate::{Result, Run};
+
+/// Labelled documents below which a comparison would tell nothing.
+const FEWEST: usize = 20;
+
+/// How long to look, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecommendParams {
+    /// The time for the comparison and the training of the model after it.
+    pub budget: Duration,
+    /// Folds of the cross-validation.
+    pub folds: usize,
+}
+
+impl Default for RecommendParams {
+    fn default() -> Self {
+        RecommendParams { budget: Duration::from_secs(60), folds: 5 }
+    }
+}
+
+/// What was tried and what came out best.
+#[derive(Debug, Clone)]
+pub struct Recommendation {
+    /// Every candidate, in the order tried.
+    pub standings: Vec<Standing>,
+    /// What they were judged by.
+    pub objective: Objective,
+    /// What there was to learn from.
+    pub setting: Setting,
+    /// Folds that the winner was measured on; 0 when there was no time or too little data to compare anything.
+    pub folds: usize,
+    winner: usize,
+}
+
+impl Recommendation {
+    /// The recipe chosen.
+    pub fn recipe(&self) -> &str {
+        &self.standings[self.winner].recipe
+    }
+
+    /// The number of the candidate chosen.
+    pub fn winner(&self) -> usize {
+        self.winner
+    }
+
+    /// The mean figure of a candidate over the winner's folds, as far as it was measured on them.
+    pub fn mean(&self, candidate: usize) -> Option<f64> {
+        let mean = self.standings[candidate].mean(self.folds);
+        mean.is_finite().then_some(mean)
+    }
+
+    /// The best of the other candidates that were measured on all the winner's folds.
+    pub fn runner_up(&self) -> Option<usize> {
+        let others = (0..self.standings.len()).filter(|&index| index != self.winner && self.is_finisher(index));
+        others.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best })
+    }
+
+    /// The winner against every other candidate measured on all its folds: a paired t-test, and its p-value corrected
+    /// for all of them (Holm). `None` for the others and with fewer than two folds.
+    pub fn tests(&self) -> Vec<Option<(TTest, f64)>> {
+        let folds = |index: usize| &self.standings[index].folds[..self.folds];
+        let tests: Vec<Option<TTest>> = (0..self.standings.len())
+            .map(|index| {
+                let other = index != self.winner && self.is_finisher(index);
+                other.then(|| paired_t_test(folds(self.winner), folds(index))).flatten()
+            })
+            .collect();
+        let mut corrected = holm(&tests.iter().flatten().map(|test| test.p).collect::<Vec<_>>()).into_iter();
+        tests.into_iter().map(|test| test.and_then(|test| Some((test, corrected.next()?)))).collect()
+    }
+
+    fn is_finisher(&self, index: usize) -> bool {
+        let standing = &self.standings[index];
+        self.folds > 0 && standing.fate == Fate::Finished && standing.folds.len() >= self.folds
+    }
+}
+
+/// Compares the candidates that suit `documents`; unlabelled ones are learnt from in every fit. `watch` sees the
+/// standings after every step. The model is still to be fitted: `Recipe::parse(found.recipe())?.fit(…)`.
+pub fn recommend(
+    documents: &[Document],
+    params: &RecommendParams,
+    run: &Run,
+    watch: impl FnMut(&[Standing]),
+) -> Result<Recommendation> {
+    let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    let labelled = labels.labelled_rows().len();
+    let setting = Setting::of(labelled, documents.len() - labelled);
+    let recipes = setting.candidates().iter().map(|text| Recipe::parse(text)).collect::<Result<Vec<_>>>()?;
+    let standing = |recipe: &Recipe| Standing {
+        recipe: recipe.to_string(),
+        folds: Vec::new(),
+        fold_seconds: None,
+        fate: Fate::NotTried,
+    };
+    let mut found = Recommendation {
+        standings: recipes.iter().map(standing).collect(),
+        objective: Objective::of(&labels),
+        setting,
+        folds: 0,
+        winner: 0,
+    };
+    if labelled < FEWEST || labels.n_classes() < 2 {
+        return Ok(found);
+    }
+    let folds = blocked_folds(&labels, params.folds)?;
+    let mut bench = Bench::new(documents, &labels, folds, &recipes, params, run)?;
+    found.folds =
+        run.watch("recommend", None, || contest::contest(&mut found.standings, params.folds, &mut bench, watch))?;
+    let finishers: Vec<usize> = (0..recipes.len()).filter(|&index| found.is_finisher(index)).collect();
+    let best =
+        finishers.into_iter().reduce(|best, index| if found.mean(index) > found.mean(best) { index } else { best });
+    found.winner = best.unwrap_or(0);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::demo;
+
+    fn look(documents: &[Document], seconds: f64) -> Recommendation {
+        let params = RecommendParams { budget: Duration::from_secs_f64(seconds), folds: 3 };
+        recommend(documents, &params, &Run::new(42, 2).unwrap(), |_| {}).unwrap()
+    }
+
+    #[test]
+    fn the_winner_has_the_highest_mean_of_those_that_finished() {
+        let found = look(&demo().unwrap().train, 300.0);
+        assert_eq!((found.setting, found.folds), (Setting::ManyLabels, 3));
+        let best = found.mean(found.winner()).unwrap();
+        assert!(best > 0.6, "{best}");
+        if let Some(second) = found.runner_up() {
+            assert!(found.mean(second).unwrap() <= best);
+            let (test, corrected) = found.tests()[second].unwrap();
+            assert!(test.difference >= 0.0 && corrected >= test.p);
+        }
+        assert!(found.tests()[found.winner()].is_none());
+        assert!(!found.standings.iter().any(|standing| matches!(standing.fate, Fate::Failed(_))), "{found:?}");
+    }
+
+    #[test]
+    fn few_labels_bring_other_candidates() {
+        let mut documents = demo().unwrap().train;
+        for (index, document) in documents.iter_mut().enumerate() {
+            if index % 4 > 0 {
+                document.labels = None;
+            }
+        }
+        let found = look(&documents, 300.0);
+        assert_eq!(found.setting, Setting::FewLabels);
+        assert!(found.standings.iter().any(|standing| standing.recipe.contains("self_training")));
+        assert!(!found.standings.iter().any(|standing| matches!(standing.fate, Fate::Failed(_))), "{found:?}");
+    }
+
+    #[test]
+    fn without_time_or_data_the_plain_recipe_is_named() {
+        let documents = demo().unwrap().train;
+        for found in [look(&documents, 0.0), look(&documents[..10], 9.0), look(&[], 9.0)] {
+            assert!(found.folds <= 1 && found.runner_up().is_none());
+            assert_eq!(found.recipe(), PLAIN);
+        }
+    }
+
+    #[test]
+    fn several_labels_are_judged_by_f1() {
+        let mut documents = demo().unwrap().train;
+        for (index, document) in documents.iter_mut().enumerate() {
+            if index % 3 == 0 {
+                document.labels.get_or_insert_default().push("third".into());
+            }
+        }
+        let found = look(&documents, 300.0);
+        assert_eq!(found.objective, Objective::MicroF1);
+        assert!(found.folds == 3 && found.mean(found.winner()).unwrap() > 0.3, "{found:?}");
+    }
+}
