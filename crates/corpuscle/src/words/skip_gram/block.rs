@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, WIDTH, add_all, add_weighted, all_dots, dot, dots, sigmoid};
+use super::kernels::{Lane, Plain, Registers, WIDTH, add_all, add_weighted, all_dots, dot, dots, sigmoid};
 use super::sample::Negatives;
 use super::{Architecture, SkipGramParams};
 use crate::Rng;
@@ -50,17 +50,27 @@ pub(super) struct Learn<'a, R> {
 
 impl<R: Fn(Table, u32, &mut [Lane])> Learn<'_, R> {
     pub(super) fn run(self) {
-        pulp::Arch::new().dispatch(self);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            return v3.vectorize(OnRegisters { work: self, registers: v3 });
+        }
+        pulp::NullaryFnOnce::call(OnRegisters { work: self, registers: Plain });
     }
 }
 
-impl<R: Fn(Table, u32, &mut [Lane])> pulp::WithSimd for Learn<'_, R> {
+/// Work and the registers it is compiled for.
+struct OnRegisters<'a, R, V> {
+    work: Learn<'a, R>,
+    registers: V,
+}
+
+impl<R: Fn(Table, u32, &mut [Lane]), V: Registers> pulp::NullaryFnOnce for OnRegisters<'_, R, V> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Learn { block, span, params, negatives, rate, read } = self;
-        block.learn(span, params, negatives, rate, read);
+    fn call(self) {
+        let Learn { block, span, params, negatives, rate, read } = self.work;
+        block.learn(self.registers, span, params, negatives, rate, read);
     }
 }
 
@@ -129,8 +139,9 @@ impl Block {
 
     /// Computes the changes for a block: `read` copies a row of a table.
     #[inline(always)]
-    fn learn(
+    fn learn<V: Registers>(
         &mut self,
+        v: V,
         span: Span<'_>,
         params: &SkipGramParams,
         negatives: &Negatives,
@@ -168,11 +179,11 @@ impl Block {
         zero(&mut self.output_changes, self.outputs.len());
         self.count_pairs(span.start - first, params);
         match params.architecture {
-            Architecture::SkipGram => self.skip_gram(span.start - first, params, rate),
-            Architecture::Cbow => self.cbow(span.start - first, params, rate),
+            Architecture::SkipGram => self.skip_gram(v, span.start - first, params, rate),
+            Architecture::Cbow => self.cbow(v, span.start - first, params, rate),
         }
-        limit(&mut self.input_changes, self.lanes);
-        limit(&mut self.output_changes, self.lanes);
+        limit(v, &mut self.input_changes, self.lanes);
+        limit(v, &mut self.output_changes, self.lanes);
     }
 
     /// How many pairs change each row: every word of a window is one, with its share of negatives.
@@ -204,20 +215,20 @@ impl Block {
 
     /// Every word predicts the words of its window.
     #[inline(always)]
-    fn skip_gram(&mut self, offset: usize, params: &SkipGramParams, rate: f32) {
+    fn skip_gram<V: Registers>(&mut self, v: V, offset: usize, params: &SkipGramParams, rate: f32) {
         let n = self.lanes;
         let (words, contexts) = (self.input_rows.len(), self.output_rows.len() - SHARED);
         let width = contexts + SHARED;
         self.pairs.clear();
         self.pairs.resize(words * width, 0.0);
-        all_dots(&self.inputs, &self.outputs[contexts * n..], n, &mut self.pairs, width, contexts);
+        all_dots(v, &self.inputs, &self.outputs[contexts * n..], n, &mut self.pairs, width, contexts);
         let (around, negatives) = self.output_rows.split_at(contexts);
         self.clashes.clear();
         self.clashes.extend((0..SHARED).filter(|&negative| around.contains(&negatives[negative])));
         for (word, &(from, to)) in self.windows.iter().enumerate() {
             let pairs = &mut self.pairs[word * width..(word + 1) * width];
             let input = &self.inputs[word * n..(word + 1) * n];
-            dots(input, &self.outputs[from * n..to * n], &mut pairs[from..to]);
+            dots(v, input, &self.outputs[from * n..to * n], &mut pairs[from..to]);
             let own = offset + word;
             for pair in &mut pairs[from..to] {
                 *pair = rate * (1.0 - sigmoid(*pair));
@@ -241,26 +252,26 @@ impl Block {
             let (from, to) = self.windows[word];
             let pairs = &self.pairs[word * width..(word + 1) * width];
             let change = &mut self.input_changes[word * n..(word + 1) * n];
-            add_weighted::<1>(change, &self.outputs, n, from..to, |_, k| pairs[k]);
+            add_weighted::<1, V>(v, change, &self.outputs, n, from..to, |_, k| pairs[k]);
         }
         let (pairs, window) = (&self.pairs, params.window);
         let negatives = &self.outputs[contexts * n..];
         let from_negative = |word: usize, k: usize| pairs[word * width + contexts + k];
-        add_all(&mut self.input_changes, words, negatives, n, |_, _| 0..SHARED, from_negative);
+        add_all(v, &mut self.input_changes, words, negatives, n, |_, _| 0..SHARED, from_negative);
         // The words that can have these contexts in their windows.
         let near = |first: usize, last: usize| {
             let from = first.saturating_sub(window + offset).min(words);
             from..words.min((last + window).saturating_sub(offset)).max(from)
         };
         let (to_contexts, to_negatives) = self.output_changes.split_at_mut(contexts * n);
-        add_all(to_contexts, contexts, &self.inputs, n, near, |context, k| pairs[k * width + context]);
+        add_all(v, to_contexts, contexts, &self.inputs, n, near, |context, k| pairs[k * width + context]);
         let to_negative = |negative: usize, k: usize| pairs[k * width + contexts + negative];
-        add_all(to_negatives, SHARED, &self.inputs, n, |_, _| 0..words, to_negative);
+        add_all(v, to_negatives, SHARED, &self.inputs, n, |_, _| 0..words, to_negative);
     }
 
     /// The mean of a window predicts the word in its middle.
     #[inline(always)]
-    fn cbow(&mut self, offset: usize, params: &SkipGramParams, rate: f32) {
+    fn cbow<V: Registers>(&mut self, v: V, offset: usize, params: &SkipGramParams, rate: f32) {
         let n = self.lanes;
         let words = self.windows.len();
         zero(&mut self.means, words * n);
@@ -269,12 +280,12 @@ impl Block {
             let own = offset + word;
             let one = 1.0 / ((to - from - 1) as f32).max(1.0);
             let mean = &mut self.means[word * n..(word + 1) * n];
-            add_weighted::<1>(mean, &self.inputs, n, from..to, |_, k| if k == own { 0.0 } else { one });
+            add_weighted::<1, V>(v, mean, &self.inputs, n, from..to, |_, k| if k == own { 0.0 } else { one });
         }
         let width = 1 + SHARED;
         self.pairs.clear();
         self.pairs.resize(words * width, 0.0);
-        all_dots(&self.means, &self.outputs[words * n..], n, &mut self.pairs, width, 1);
+        all_dots(v, &self.means, &self.outputs[words * n..], n, &mut self.pairs, width, 1);
         let share = params.negatives as f32 / SHARED as f32;
         for word in 0..words {
             let pairs = &mut self.pairs[word * width..(word + 1) * width];
@@ -284,7 +295,7 @@ impl Block {
                 continue;
             }
             let own = word * n..(word + 1) * n;
-            pairs[0] = rate * (1.0 - sigmoid(dot(&self.means[own.clone()], &self.outputs[own])));
+            pairs[0] = rate * (1.0 - sigmoid(dot(v, &self.means[own.clone()], &self.outputs[own])));
             for (pair, &negative) in pairs[1..].iter_mut().zip(&self.output_rows[words..]) {
                 let other = f32::from(u8::from(negative != self.output_rows[word]));
                 *pair = -rate * share * other * sigmoid(*pair);
@@ -294,15 +305,17 @@ impl Block {
         for word in 0..words {
             let own = word * n..(word + 1) * n;
             let change = &mut self.mean_changes[own.clone()];
-            add_weighted::<1>(change, &self.outputs[own.clone()], n, 0..1, |_, _| pairs[word * width]);
-            add_weighted::<1>(change, &self.outputs[words * n..], n, 0..SHARED, |_, k| pairs[word * width + 1 + k]);
-            add_weighted::<1>(&mut self.output_changes[own.clone()], &self.means[own], n, 0..1, |_, _| {
+            add_weighted::<1, V>(v, change, &self.outputs[own.clone()], n, 0..1, |_, _| pairs[word * width]);
+            add_weighted::<1, V>(v, change, &self.outputs[words * n..], n, 0..SHARED, |_, k| {
+                pairs[word * width + 1 + k]
+            });
+            add_weighted::<1, V>(v, &mut self.output_changes[own.clone()], &self.means[own], n, 0..1, |_, _| {
                 pairs[word * width]
             });
         }
         for negative in 0..SHARED {
             let at = (words + negative) * n;
-            add_weighted::<1>(&mut self.output_changes[at..at + n], &self.means, n, 0..words, |_, k| {
+            add_weighted::<1, V>(v, &mut self.output_changes[at..at + n], &self.means, n, 0..words, |_, k| {
                 pairs[k * width + 1 + negative]
             });
         }
@@ -310,7 +323,14 @@ impl Block {
         for (word, &(from, to)) in self.windows.iter().enumerate() {
             let change = &self.mean_changes[word * n..(word + 1) * n];
             for context in (from..to).filter(|&context| context != offset + word) {
-                add_weighted::<1>(&mut self.input_changes[context * n..(context + 1) * n], change, n, 0..1, |_, _| 1.0);
+                add_weighted::<1, V>(
+                    v,
+                    &mut self.input_changes[context * n..(context + 1) * n],
+                    change,
+                    n,
+                    0..1,
+                    |_, _| 1.0,
+                );
             }
         }
     }
@@ -321,9 +341,9 @@ impl Block {
 const LARGEST: f32 = 1.0;
 
 #[inline(always)]
-fn limit(changes: &mut [Lane], lanes: usize) {
+fn limit<V: Registers>(v: V, changes: &mut [Lane], lanes: usize) {
     for change in changes.chunks_exact_mut(lanes) {
-        let square = dot(change, change);
+        let square = dot(v, change, change);
         if square > LARGEST * LARGEST {
             let scale = LARGEST / square.sqrt();
             change.as_flattened_mut().iter_mut().for_each(|value| *value *= scale);

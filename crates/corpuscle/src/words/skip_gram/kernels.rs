@@ -1,8 +1,9 @@
 //! The loops word vectors are trained in: small products over rows of sixteen-float lanes.
 //!
-//! Every sum runs in one fixed order over fixed lanes with separate multiplications and additions, so the bits are the
-//! same whatever instructions the processor has. All of it is inlined into `block::Learn`, which is compiled twice: for
-//! the registers every x86-64 has, and for twice as wide ones where there are some.
+//! Every sum runs in one fixed order over fixed lanes, each step one fused multiplication and addition, so the bits are
+//! the same whatever instructions the processor has. All of it is inlined into `block::Learn`, which is compiled twice:
+//! for AVX2, and for processors without it. What the compiler makes of arrays alone it takes apart into single floats,
+//! so the registers are spelled out ([`Registers`]).
 
 use crate::words::exponential::exp;
 
@@ -17,100 +18,153 @@ pub(super) fn lanes(dim: usize) -> usize {
     dim.div_ceil(WIDTH)
 }
 
-/// The sum of each lane. Not inlined: the compiler then keeps the lanes of the loop before it in whole registers, where
-/// it would otherwise take them apart into single floats to suit these additions (half as fast, measured).
-#[inline(never)]
-fn totals<const N: usize>(lanes: &[Lane; N]) -> [f32; N] {
-    let mut sums = [0f32; N];
-    for (sum, lane) in sums.iter_mut().zip(lanes) {
-        let mut eight = [0f32; 8];
-        for i in 0..8 {
-            eight[i] = lane[i] + lane[i + 8];
-        }
-        let mut four = [0f32; 4];
-        for i in 0..4 {
-            four[i] = eight[i] + eight[i + 4];
-        }
-        *sum = (four[0] + four[2]) + (four[1] + four[3]);
-    }
-    sums
+/// How a lane is held and worked on.
+pub(super) trait Registers: Copy {
+    /// A lane in registers.
+    type Wide: Copy;
+    /// Sixteen times the same.
+    fn splat(self, value: f32) -> Self::Wide;
+    /// A lane from memory.
+    fn load(self, lane: &Lane) -> Self::Wide;
+    /// A lane to memory.
+    fn store(self, wide: Self::Wide, lane: &mut Lane);
+    /// `sum + a · b`, rounded once.
+    fn multiply_add(self, a: Self::Wide, b: Self::Wide, sum: Self::Wide) -> Self::Wide;
 }
 
-#[inline(always)]
-fn multiply_add(sum: &mut Lane, a: &Lane, b: &Lane) {
-    for i in 0..WIDTH {
-        sum[i] += a[i] * b[i];
+/// Registers the compiler chooses.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plain;
+
+impl Registers for Plain {
+    type Wide = Lane;
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Lane {
+        [value; WIDTH]
+    }
+
+    #[inline(always)]
+    fn load(self, lane: &Lane) -> Lane {
+        *lane
+    }
+
+    #[inline(always)]
+    fn store(self, wide: Lane, lane: &mut Lane) {
+        *lane = wide;
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, a: Lane, b: Lane, sum: Lane) -> Lane {
+        std::array::from_fn(|i| a[i].mul_add(b[i], sum[i]))
     }
 }
 
-#[inline(always)]
-fn scaled_add(sum: &mut Lane, scale: f32, a: &Lane) {
-    for i in 0..WIDTH {
-        sum[i] += scale * a[i];
+#[cfg(target_arch = "x86_64")]
+impl Registers for pulp::x86::V3 {
+    type Wide = [pulp::f32x8; 2];
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Self::Wide {
+        [self.splat_f32x8(value); 2]
     }
+
+    #[inline(always)]
+    fn load(self, lane: &Lane) -> Self::Wide {
+        pulp::cast(*lane)
+    }
+
+    #[inline(always)]
+    fn store(self, wide: Self::Wide, lane: &mut Lane) {
+        *lane = pulp::cast(wide);
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, a: Self::Wide, b: Self::Wide, sum: Self::Wide) -> Self::Wide {
+        [self.mul_add_f32x8(a[0], b[0], sum[0]), self.mul_add_f32x8(a[1], b[1], sum[1])]
+    }
+}
+
+/// The sum of a lane, in one fixed order.
+#[inline(always)]
+fn total<V: Registers>(v: V, wide: V::Wide) -> f32 {
+    let mut lane = [0f32; WIDTH];
+    v.store(wide, &mut lane);
+    let eight: [f32; 8] = std::array::from_fn(|i| lane[i] + lane[i + 8]);
+    let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 /// The dot product of two vectors.
 #[inline(always)]
-pub(super) fn dot(a: &[Lane], b: &[Lane]) -> f32 {
-    let mut sum = [[0f32; WIDTH]];
+pub(super) fn dot<V: Registers>(v: V, a: &[Lane], b: &[Lane]) -> f32 {
+    let mut sum = v.splat(0.0);
     for (a, b) in a.iter().zip(b) {
-        multiply_add(&mut sum[0], a, b);
+        sum = v.multiply_add(v.load(a), v.load(b), sum);
     }
-    totals(&sum)[0]
+    total(v, sum)
 }
 
 /// Dot products of one vector with four.
 #[inline(always)]
-fn dots_1x4(a: &[Lane], b: [&[Lane]; 4]) -> [f32; 4] {
-    let mut sums = [[0f32; WIDTH]; 4];
+fn dots_1x4<V: Registers>(v: V, a: &[Lane], b: [&[Lane]; 4]) -> [f32; 4] {
+    let mut sums = [v.splat(0.0); 4];
     let n = a.len();
     let (b0, b1, b2, b3) = (&b[0][..n], &b[1][..n], &b[2][..n], &b[3][..n]);
-    // Written out: in a loop over the four, the compiler takes the lanes apart (fourteen times as slow, measured).
     for at in 0..n {
-        multiply_add(&mut sums[0], &a[at], &b0[at]);
-        multiply_add(&mut sums[1], &a[at], &b1[at]);
-        multiply_add(&mut sums[2], &a[at], &b2[at]);
-        multiply_add(&mut sums[3], &a[at], &b3[at]);
+        let a = v.load(&a[at]);
+        sums[0] = v.multiply_add(a, v.load(&b0[at]), sums[0]);
+        sums[1] = v.multiply_add(a, v.load(&b1[at]), sums[1]);
+        sums[2] = v.multiply_add(a, v.load(&b2[at]), sums[2]);
+        sums[3] = v.multiply_add(a, v.load(&b3[at]), sums[3]);
     }
-    totals(&sums)
+    [total(v, sums[0]), total(v, sums[1]), total(v, sums[2]), total(v, sums[3])]
 }
 
 /// Dot products of two vectors with two.
 #[inline(always)]
-fn dots_2x2(a: [&[Lane]; 2], b: [&[Lane]; 2]) -> [f32; 4] {
-    let mut sums = [[0f32; WIDTH]; 4];
+fn dots_2x2<V: Registers>(v: V, a: [&[Lane]; 2], b: [&[Lane]; 2]) -> [f32; 4] {
+    let mut sums = [v.splat(0.0); 4];
     let n = a[0].len();
     let (a0, a1, b0, b1) = (a[0], &a[1][..n], &b[0][..n], &b[1][..n]);
     for at in 0..n {
-        multiply_add(&mut sums[0], &a0[at], &b0[at]);
-        multiply_add(&mut sums[1], &a0[at], &b1[at]);
-        multiply_add(&mut sums[2], &a1[at], &b0[at]);
-        multiply_add(&mut sums[3], &a1[at], &b1[at]);
+        let (a0, a1, b0, b1) = (v.load(&a0[at]), v.load(&a1[at]), v.load(&b0[at]), v.load(&b1[at]));
+        sums[0] = v.multiply_add(a0, b0, sums[0]);
+        sums[1] = v.multiply_add(a0, b1, sums[1]);
+        sums[2] = v.multiply_add(a1, b0, sums[2]);
+        sums[3] = v.multiply_add(a1, b1, sums[3]);
     }
-    totals(&sums)
+    [total(v, sums[0]), total(v, sums[1]), total(v, sums[2]), total(v, sums[3])]
 }
 
 /// `out[c] = a · b[c]` for the consecutive vectors in `b`.
 #[inline(always)]
-pub(super) fn dots(a: &[Lane], b: &[Lane], out: &mut [f32]) {
+pub(super) fn dots<V: Registers>(v: V, a: &[Lane], b: &[Lane], out: &mut [f32]) {
     let n = a.len();
     let vector = |c: usize| &b[c * n..(c + 1) * n];
     let mut c = 0;
     while c + 4 <= out.len() {
-        let four = dots_1x4(a, [vector(c), vector(c + 1), vector(c + 2), vector(c + 3)]);
+        let four = dots_1x4(v, a, [vector(c), vector(c + 1), vector(c + 2), vector(c + 3)]);
         out[c..c + 4].copy_from_slice(&four);
         c += 4;
     }
     while c < out.len() {
-        out[c] = dot(a, vector(c));
+        out[c] = dot(v, a, vector(c));
         c += 1;
     }
 }
 
 /// `out[r · width + first + c] = a[r] · b[c]` for all vectors of `a` and `b`, `n` lanes each.
 #[inline(always)]
-pub(super) fn all_dots(a: &[Lane], b: &[Lane], n: usize, out: &mut [f32], width: usize, first: usize) {
+pub(super) fn all_dots<V: Registers>(
+    v: V,
+    a: &[Lane],
+    b: &[Lane],
+    n: usize,
+    out: &mut [f32],
+    width: usize,
+    first: usize,
+) {
     let (rows, cols) = (a.len() / n, b.len() / n);
     let mut r = 0;
     while r + 2 <= rows {
@@ -118,7 +172,7 @@ pub(super) fn all_dots(a: &[Lane], b: &[Lane], n: usize, out: &mut [f32], width:
         let at = r * width + first;
         let mut c = 0;
         while c + 2 <= cols {
-            let four = dots_2x2(pair, [&b[c * n..(c + 1) * n], &b[(c + 1) * n..(c + 2) * n]]);
+            let four = dots_2x2(v, pair, [&b[c * n..(c + 1) * n], &b[(c + 1) * n..(c + 2) * n]]);
             out[at + c] = four[0];
             out[at + c + 1] = four[1];
             out[at + width + c] = four[2];
@@ -126,20 +180,21 @@ pub(super) fn all_dots(a: &[Lane], b: &[Lane], n: usize, out: &mut [f32], width:
             c += 2;
         }
         if c < cols {
-            out[at + c] = dot(pair[0], &b[c * n..(c + 1) * n]);
-            out[at + width + c] = dot(pair[1], &b[c * n..(c + 1) * n]);
+            out[at + c] = dot(v, pair[0], &b[c * n..(c + 1) * n]);
+            out[at + width + c] = dot(v, pair[1], &b[c * n..(c + 1) * n]);
         }
         r += 2;
     }
     if r < rows {
         let at = r * width + first;
-        dots(&a[r * n..(r + 1) * n], b, &mut out[at..at + cols]);
+        dots(v, &a[r * n..(r + 1) * n], b, &mut out[at..at + cols]);
     }
 }
 
 /// `to[r] += Σ_k weight(r, k) · x[k]` for `R` rows at once, k over `range`, `n` lanes each.
 #[inline(always)]
-pub(super) fn add_weighted<const R: usize>(
+pub(super) fn add_weighted<const R: usize, V: Registers>(
+    v: V,
     to: &mut [Lane],
     x: &[Lane],
     n: usize,
@@ -151,30 +206,30 @@ pub(super) fn add_weighted<const R: usize>(
     let mut lane = 0;
     if R == 1 {
         while lane + 4 <= n {
-            let mut sums = [to[lane], to[lane + 1], to[lane + 2], to[lane + 3]];
+            let mut sums = [v.load(&to[lane]), v.load(&to[lane + 1]), v.load(&to[lane + 2]), v.load(&to[lane + 3])];
             for k in range.clone() {
-                let (x, weight) = (&x[k * n + lane..k * n + lane + 4], weight(0, k));
-                for (sum, x) in sums.iter_mut().zip(x) {
-                    scaled_add(sum, weight, x);
-                }
+                let (x, weight) = (&x[k * n + lane..k * n + lane + 4], v.splat(weight(0, k)));
+                sums[0] = v.multiply_add(weight, v.load(&x[0]), sums[0]);
+                sums[1] = v.multiply_add(weight, v.load(&x[1]), sums[1]);
+                sums[2] = v.multiply_add(weight, v.load(&x[2]), sums[2]);
+                sums[3] = v.multiply_add(weight, v.load(&x[3]), sums[3]);
             }
-            to[lane..lane + 4].copy_from_slice(&sums);
+            for (at, sum) in sums.into_iter().enumerate() {
+                v.store(sum, &mut to[lane + at]);
+            }
             lane += 4;
         }
     }
     while lane < n {
-        let mut sums = [[0f32; WIDTH]; R];
-        for (r, sum) in sums.iter_mut().enumerate() {
-            *sum = to[r * n + lane];
-        }
+        let mut sums: [V::Wide; R] = std::array::from_fn(|r| v.load(&to[r * n + lane]));
         for k in range.clone() {
-            let x = &x[k * n + lane];
+            let x = v.load(&x[k * n + lane]);
             for (r, sum) in sums.iter_mut().enumerate() {
-                scaled_add(sum, weight(r, k), x);
+                *sum = v.multiply_add(v.splat(weight(r, k)), x, *sum);
             }
         }
-        for (r, sum) in sums.iter().enumerate() {
-            to[r * n + lane] = *sum;
+        for (r, sum) in sums.into_iter().enumerate() {
+            v.store(sum, &mut to[r * n + lane]);
         }
         lane += 1;
     }
@@ -182,7 +237,8 @@ pub(super) fn add_weighted<const R: usize>(
 
 /// `to[r] += Σ_k weight(r, k) · x[k]` for all `rows` rows, k over `range(first, last)` of the rows taken together.
 #[inline(always)]
-pub(super) fn add_all(
+pub(super) fn add_all<V: Registers>(
+    v: V,
     to: &mut [Lane],
     rows: usize,
     x: &[Lane],
@@ -193,12 +249,12 @@ pub(super) fn add_all(
     let mut row = 0;
     while row + 4 <= rows {
         let to = &mut to[row * n..(row + 4) * n];
-        add_weighted::<4>(to, x, n, range(row, row + 4), |r, k| weight(row + r, k));
+        add_weighted::<4, V>(v, to, x, n, range(row, row + 4), |r, k| weight(row + r, k));
         row += 4;
     }
     while row < rows {
         let to = &mut to[row * n..(row + 1) * n];
-        add_weighted::<1>(to, x, n, range(row, row + 1), |_, k| weight(row, k));
+        add_weighted::<1, V>(v, to, x, n, range(row, row + 1), |_, k| weight(row, k));
         row += 1;
     }
 }
@@ -230,27 +286,50 @@ mod tests {
         for (rows, cols) in [(1, 1), (2, 2), (5, 7), (4, 3)] {
             let (a, b) = (make(rows, 0), make(cols, 11));
             let mut out = vec![0.0; rows * (cols + 1)];
-            all_dots(&a, &b, n, &mut out, cols + 1, 1);
+            all_dots(Plain, &a, &b, n, &mut out, cols + 1, 1);
             for r in 0..rows {
                 for c in 0..cols {
-                    assert_eq!(out[r * (cols + 1) + 1 + c], dot(&a[r * n..(r + 1) * n], &b[c * n..(c + 1) * n]));
+                    assert_eq!(out[r * (cols + 1) + 1 + c], dot(Plain, &a[r * n..(r + 1) * n], &b[c * n..(c + 1) * n]));
                 }
             }
         }
         let x = make(3, 5);
         let (five, mut wide) = (5, make(1, 2)[..1].repeat(5));
         let long: Vec<Lane> = make(4, 3)[..10].to_vec();
-        add_weighted::<1>(&mut wide, &long, five, 0..2, |_, k| k as f32 + 1.0);
+        add_weighted::<1, _>(Plain, &mut wide, &long, five, 0..2, |_, k| k as f32 + 1.0);
         for lane in 0..five {
             let plain = make(1, 2)[0][7] + long[lane][7] + 2.0 * long[five + lane][7];
             assert!((wide[lane][7] - plain).abs() < 1e-5);
         }
         let mut to = make(4, 1);
         let before = to.clone();
-        add_weighted::<4>(&mut to, &x, n, 1..3, |r, k| (r + k) as f32);
+        add_weighted::<4, _>(Plain, &mut to, &x, n, 1..3, |r, k| (r + k) as f32);
         for r in 0..4 {
             let plain = before[r * n][2] + (r + 1) as f32 * x[n][2] + (r + 2) as f32 * x[2 * n][2];
             assert!((to[r * n][2] - plain).abs() < 1e-5);
         }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn both_kinds_of_registers_give_the_same_bits() {
+        let Some(v3) = pulp::x86::V3::try_new() else {
+            eprintln!("skipped: this processor has no AVX2");
+            return;
+        };
+        let n = 5;
+        let make = |rows: usize, shift: usize| -> Vec<Lane> {
+            (0..rows * n).map(|i| std::array::from_fn(|j| ((i * 16 + j + shift) % 97) as f32 / 31.0 - 1.3)).collect()
+        };
+        let (a, b) = (make(5, 0), make(7, 3));
+        let (mut plain, mut wide) = (vec![0f32; 35], vec![0f32; 35]);
+        all_dots(Plain, &a, &b, n, &mut plain, 7, 0);
+        v3.vectorize(|| all_dots(v3, &a, &b, n, &mut wide, 7, 0));
+        assert_eq!(plain, wide);
+        let (mut plain, mut wide) = (make(7, 9), make(7, 9));
+        let weight = |r: usize, k: usize| (r * 3 + k) as f32 * 0.37 - 0.9;
+        add_all(Plain, &mut plain, 7, &a, n, |_, _| 0..5, weight);
+        v3.vectorize(|| add_all(v3, &mut wide, 7, &a, n, |_, _| 0..5, weight));
+        assert_eq!(plain, wide);
     }
 }
