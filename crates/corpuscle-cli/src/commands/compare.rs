@@ -2,8 +2,9 @@
 
 use corpuscle::Run;
 use corpuscle::corpus::{Document, Labels};
-use corpuscle::experiment::{Comparison, TTest, compare, halves, k_folds};
+use corpuscle::experiment::{Comparison, Outcomes, TTest, compare, halves, k_folds};
 use corpuscle::recipe::Recipe;
+use corpuscle::report::html::Compared;
 use serde_json::{Value, json};
 
 use super::label_curve;
@@ -18,6 +19,9 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     let recipes = args.recipes.iter().map(|text| Recipe::parse(text)).collect::<Result<Vec<_>, _>>()?;
     if !args.labels.is_empty() {
         return label_curve::run(args, &recipes, everywhere, run);
+    }
+    if let Some(path) = &args.report {
+        input::check_writable(path)?;
     }
     let options = input::options(&args.reading)?;
     let mut source = input::open(&args.data, &options)?;
@@ -35,6 +39,12 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     let comparison = compare(&recipes, &documents, &splits, run)?;
     let best = comparison.best().unwrap_or(0);
     let tests = comparison.tests(best);
+    if let Some(path) = &args.report {
+        let rows = comparison.recipes.iter().map(compared).collect();
+        let folds = args.folds.map(|_| splits.as_slice());
+        let page = super::page::comparison(rows, &recipes[best], &documents, folds, &protocol, run)?;
+        output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
+    }
     if everywhere.json {
         return output::print_json(&json!({
             "documents": documents.len(),
@@ -54,6 +64,20 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
         run.seed()
     );
     output::print_text(&(heading + &table(&comparison, best, &tests)))
+}
+
+/// A row of the report's table.
+fn compared(outcomes: &Outcomes) -> Compared {
+    let (accuracy, deviation) = outcomes.spread(|outcome| outcome.accuracy);
+    Compared {
+        name: outcomes.recipe.clone(),
+        accuracy,
+        accuracy_spread: Some(deviation),
+        macro_f1: outcomes.spread(|outcome| outcome.macro_f1).0,
+        train_seconds: outcomes.spread(|outcome| outcome.train_seconds).0,
+        predict_seconds: outcomes.spread(|outcome| outcome.predict_seconds).0,
+        ..Compared::default()
+    }
 }
 
 fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {
