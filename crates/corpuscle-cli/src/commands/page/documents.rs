@@ -27,7 +27,7 @@ fn certainty(measured: &Measured, row: usize, class: u32) -> f32 {
 
 fn in_words(measured: &Measured, certainty: f32) -> String {
     match &measured.probabilities {
-        Some(_) => format!("{:.1} %", 100.0 * certainty),
+        Some(_) => format!("{:.1}\u{a0}%", 100.0 * certainty),
         None => format!("score {certainty:.2}"),
     }
 }
@@ -205,7 +205,11 @@ pub(super) fn doubts(measured: &Measured, by: &str) -> anyhow::Result<Option<Sec
         id: measured.ids[doubt.row].clone(),
         truth: name(doubt.given),
         predicted: name(doubt.suggested),
-        confidence: format!("{:.1} : {:.1} %", 100.0 * doubt.suggested_probability, 100.0 * doubt.given_probability),
+        confidence: format!(
+            "{:.1}\u{a0}%, label {:.1}\u{a0}%",
+            100.0 * doubt.suggested_probability,
+            100.0 * doubt.given_probability
+        ),
         text: measured.texts[doubt.row].clone(),
     });
     Ok(Some(Section::Mistakes {

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use corpuscle::recipe::{Contribution, Model};
 use corpuscle::report::html::Span;
 
+/// Words that add less than this share of what the strongest adds are not marked.
+const FAINTEST: f64 = 0.04;
+
 /// The places of the terms, each with what it adds. A term of several words gives each of them an equal part.
 pub(in crate::commands) fn spans(model: &Model, text: &str, terms: &[Contribution]) -> anyhow::Result<Vec<Span>> {
     let amounts: HashMap<&str, f64> = terms.iter().map(|part| (part.term.as_str(), part.amount)).collect();
@@ -34,7 +37,9 @@ pub(in crate::commands) fn spans(model: &Model, text: &str, terms: &[Contributio
             }
         }
     }
-    spans.retain(|span| span.contribution != 0.0);
+    // A text in which every word is marked shows nothing.
+    let least = FAINTEST * spans.iter().map(|span| span.contribution.abs()).fold(0.0, f64::max);
+    spans.retain(|span| span.contribution != 0.0 && span.contribution.abs() >= least);
     Ok(spans)
 }
 

@@ -150,7 +150,7 @@ impl Explanation {
         for neighbour in &self.neighbours {
             let _ = write!(
                 out,
-                "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td>{}</td><td dir=\"auto\">{}</td></tr>",
+                "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td class=\"sure\">{}</td><td dir=\"auto\">{}</td></tr>",
                 escape(&neighbour.name),
                 escape(&neighbour.label),
                 escape(&neighbour.nearness),

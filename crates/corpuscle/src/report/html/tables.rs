@@ -125,7 +125,7 @@ pub(super) fn mistakes(out: &mut String, mistakes: &[Mistake]) {
     for mistake in mistakes {
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td class=\"taken\">{}</td><td>{}</td>\
+            "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td class=\"taken\">{}</td><td class=\"sure\">{}</td>\
              <td dir=\"auto\">{}</td></tr>",
             escape(&mistake.id),
             escape(&mistake.truth),

@@ -26,6 +26,14 @@ pub struct PointGroup {
     pub points: Vec<(f64, f64)>,
 }
 
+/// A group as it is drawn.
+struct Drawn {
+    name: String,
+    /// The classes of its points in the style sheet.
+    look: String,
+    points: Vec<(f64, f64)>,
+}
+
 const SIDE: (f64, f64) = (700.0, 620.0);
 const CORNER: (f64, f64) = (8.0, 36.0);
 const MOST_GROUPS: usize = 24;
@@ -53,7 +61,7 @@ impl Scatter {
         let mut pen = Pen::default();
         pen.title(&self.title);
         pen.rect("frame", CORNER, SIDE, 1.0, "");
-        let drawn: Vec<(String, String, Vec<(f64, f64)>)> = layout
+        let drawn: Vec<Drawn> = layout
             .iter()
             .enumerate()
             .map(|(number, members)| {
@@ -67,19 +75,19 @@ impl Scatter {
                     false => format!("points s{} {}", number % 8 + 1, ["disc", "square", "ring"][number / 8 % 3]),
                 };
                 let points = members.iter().flat_map(|&at| &self.groups[at].points).map(|&point| place(point));
-                (name, look, points.collect())
+                Drawn { name, look, points: points.collect() }
             })
             .collect();
-        for (number, (_, look, points)) in drawn.iter().enumerate() {
+        for (number, Drawn { look, points, .. }) in drawn.iter().enumerate() {
             pen.points(look, number, points);
         }
         let mut taken: Vec<[f64; 4]> = Vec::new();
-        for (name, _, points) in &drawn {
+        for Drawn { name, points, .. } in &drawn {
             label(&mut pen, name, points, &mut taken);
         }
         let left = CORNER.0 + SIDE.0 + 16.0;
         let mut widest = 0f64;
-        for (number, (name, look, points)) in drawn.iter().enumerate() {
+        for (number, Drawn { name, look, points }) in drawn.iter().enumerate() {
             let y = CORNER.1 + 14.0 + 19.0 * number as f64;
             let text = format!("{name} ({})", points.len());
             widest = widest.max(text_width(&text, 12.0));
@@ -137,7 +145,7 @@ impl Pen {
     fn points(&mut self, look: &str, group: usize, points: &[(f64, f64)]) {
         let mut path = String::with_capacity(12 * points.len());
         for (x, y) in points {
-            let _ = write!(path, "M{x:.1} {y:.1}h0");
+            let _ = write!(path, "M{x:.1} {y:.1}h.1");
         }
         self.raw(&format!("<path class=\"{look}\" data-group=\"{group}\" d=\"{path}\"/>"));
         if look.ends_with("ring") {
@@ -147,9 +155,9 @@ impl Pen {
 
     /// The sign of a group in the legend.
     fn key(&mut self, look: &str, group: usize, (x, y): (f64, f64)) {
-        self.raw(&format!("<path class=\"{look} key\" data-key=\"{group}\" d=\"M{x:.1} {y:.1}h0\"/>"));
+        self.raw(&format!("<path class=\"{look} key\" data-key=\"{group}\" d=\"M{x:.1} {y:.1}h.1\"/>"));
         if look.ends_with("ring") {
-            self.raw(&format!("<path class=\"points hole key\" d=\"M{x:.1} {y:.1}h0\"/>"));
+            self.raw(&format!("<path class=\"points hole key\" d=\"M{x:.1} {y:.1}h.1\"/>"));
         }
     }
 }
