@@ -240,8 +240,8 @@ pub(crate) struct Compare {
     /// Documents to test on, with --labels
     #[arg(long, value_name = "DATA", requires = "labels")]
     pub(crate) test: Vec<String>,
-    /// Also writes a page with the curves, with --labels
-    #[arg(long, value_name = "FILE", requires = "labels")]
+    /// Also writes a page: with --labels the curves, else what the best recipe did with every document
+    #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -302,6 +302,19 @@ pub(crate) struct Explain {
     /// How many terms to show of each document
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) top: u32,
+    /// Training documents (files, folders or globs) among which the nearest of each document are shown; a `knn` model has
+    /// its own
+    #[arg(long, value_name = "DATA", num_args = 1..)]
+    pub(crate) neighbours: Vec<String>,
+    /// Keeps the training documents whose field has this value (FIELD=VALUE or FIELD!=VALUE); --where is for the others
+    #[arg(long, value_name = "FIELD=VALUE", requires = "neighbours")]
+    pub(crate) neighbours_where: Vec<String>,
+    /// How many nearest documents to show
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) near: u32,
+    /// Also writes a page: each text with its terms highlighted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

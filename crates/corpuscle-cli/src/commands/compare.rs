@@ -4,6 +4,7 @@ use corpuscle::Run;
 use corpuscle::corpus::{Document, Filter, Labels};
 use corpuscle::experiment::{Comparison, Outcomes, ResultsFile, Split, TTest, compare_with, halves, k_folds};
 use corpuscle::recipe::Recipe;
+use corpuscle::report::html::Compared;
 use serde_json::{Value, json};
 
 use super::label_curve;
@@ -18,6 +19,9 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     let recipes = args.recipes.iter().map(|text| Recipe::parse(text)).collect::<Result<Vec<_>, _>>()?;
     if !args.labels.is_empty() {
         return label_curve::run(args, &recipes, everywhere, run);
+    }
+    if let Some(path) = &args.report {
+        input::check_writable(path)?;
     }
     let Data { documents, labels, splits, protocol, skipped } = read(args, run)?;
     let mut kept = match &args.results {
@@ -39,6 +43,12 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     let run = &run;
     let best = comparison.best().unwrap_or(0);
     let tests = comparison.tests(best);
+    if let Some(path) = &args.report {
+        let rows = comparison.recipes.iter().map(compared).collect();
+        let folds = args.folds.map(|_| splits.as_slice());
+        let page = super::page::comparison(rows, &recipes[best], &documents, folds, &protocol, run)?;
+        output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
+    }
     if everywhere.json {
         return output::print_json(&json!({
             "documents": documents.len(),
@@ -122,6 +132,20 @@ fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
 /// The most memory that a split took; `None` where the system cannot tell.
 fn peak(outcomes: &Outcomes) -> Option<u64> {
     outcomes.splits.iter().filter_map(|outcome| outcome.peak_bytes).max()
+}
+
+/// A row of the report's table.
+fn compared(outcomes: &Outcomes) -> Compared {
+    let (accuracy, deviation) = outcomes.spread(|outcome| outcome.accuracy);
+    Compared {
+        name: outcomes.recipe.clone(),
+        accuracy,
+        accuracy_spread: Some(deviation),
+        macro_f1: outcomes.spread(|outcome| outcome.macro_f1).0,
+        train_seconds: outcomes.spread(|outcome| outcome.train_seconds).0,
+        predict_seconds: outcomes.spread(|outcome| outcome.predict_seconds).0,
+        ..Compared::default()
+    }
 }
 
 fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {

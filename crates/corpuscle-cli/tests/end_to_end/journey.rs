@@ -139,6 +139,7 @@ fn an_evaluation_can_be_a_page() {
     place.ok(&["evaluate", "m.model", "demo.jsonl", "--where", "split=test", "--report", "page.html"]);
     let page = String::from_utf8(place.read("page.html")).unwrap();
     assert!(page.contains("Mistakes") && page.contains("feature-request"));
+    assert!(page.contains("Map of the documents") && page.contains("All 192 documents") && page.contains("data-cell="));
     assert!(!page.contains("http://") || page.contains("http://www.w3.org"), "the page must not need a network");
 }
 

@@ -1,8 +1,10 @@
 //! The command as people use it: one binary, a file for each kind of use.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod browser;
 mod corpora;
 mod embedding;
+mod explaining;
 mod faults;
 mod few_labels;
 mod journey;

@@ -18,7 +18,7 @@ mod weights;
 pub use assembly::Reached;
 pub use calibrate::{Calibration, out_of_fold, out_of_fold_rows};
 pub use cost::{Cost, GRID as COST_GRID};
-pub use knn::{KnnModel, KnnParams, Metric, Neighbours, Vote};
+pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Vote};
 pub use linear::LinearModel;
 pub use logistic::{LogisticModel, LogisticMulticlass, LogisticParams};
 pub use self_training::{ROUNDS as SELF_TRAINING_ROUNDS, self_train};

@@ -9,6 +9,7 @@
 //! [`Labels::align`]: crate::corpus::Labels::align
 
 mod confusion;
+mod doubt;
 mod eer;
 mod evaluation;
 mod fscore;
@@ -19,6 +20,7 @@ mod structure;
 pub use confusion::{
     ClassTally, Confusion, LabelCounts, accuracy, confusion, hamming_loss, label_counts, present_classes, tally,
 };
+pub use doubt::{Doubt, doubtful_labels};
 pub use eer::{DetCurve, DetPoint};
 pub use evaluation::{ClassScore, Evaluation, RANKS};
 pub use fscore::{PrecisionRecallF1, macro_average, micro_average, weighted_average};

@@ -24,6 +24,7 @@ mod terms;
 mod training;
 
 pub use data::{Corpus, for_each_batch};
+pub use explain::Weighing;
 pub use fit::TermWeights;
 pub use later::{Judge, Later};
 pub use model::{BeforeAndAfter, Contribution, Model, Predictions, Represented};

@@ -223,6 +223,10 @@ impl Model {
         self.classifier.as_ref().and_then(|classifier| classifier.linear())
     }
 
+    pub(super) fn fitted_classifier(&self) -> Result<&dyn FittedClassifier> {
+        self.classifier()
+    }
+
     pub(super) fn body(&self) -> &Fitted {
         &self.body
     }

@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 
 use super::later::Later;
-use crate::classify::LinearModel;
+use crate::classify::{LinearModel, NearDocument};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::project::TermShift;
@@ -148,6 +148,15 @@ pub trait FittedClassifier: Debug + Send + Sync {
     fn save(&self, out: &mut StoreWriter) -> Result<()>;
     /// The weights, when the method is linear: what an explanation is made of.
     fn linear(&self) -> Option<&LinearModel>;
+    /// The documents it has kept that are nearest to each row of `x`; `None` for a method that keeps none.
+    fn nearest(&self, _x: &Matrix, _count: usize, _run: &Run) -> Result<Option<Vec<Vec<NearDocument>>>> {
+        Ok(None)
+    }
+    /// How much each row leans to a class against another, measured so that it changes smoothly with the row, for a method
+    /// whose scores do not; `None` for any other. The first row is the whole document, the others are variants of it.
+    fn leaning(&self, _x: &Matrix, _class: u32, _against: Option<u32>, _run: &Run) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
     /// What was reached in fitting, for people: (what, value).
     fn notes(&self) -> Vec<(&'static str, String)>;
     /// How many classes it scores.

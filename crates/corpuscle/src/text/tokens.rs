@@ -86,6 +86,25 @@ impl Tokens {
         }
         Ok(picked)
     }
+
+    /// The words of a document (the `most` most frequent ones, in the order of their numbers), and documents made of it:
+    /// the whole, then the document without each of these words.
+    pub fn without_each(&self, document: usize, most: usize) -> Result<(Vec<u32>, Self)> {
+        let whole = self.select(&[document])?;
+        let mut words = whole.ids.clone();
+        words.sort_unstable();
+        let mut counted: Vec<(usize, u32)> = words.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
+        counted.sort_by_key(|&(count, word)| (std::cmp::Reverse(count), word));
+        counted.truncate(most);
+        let mut words: Vec<u32> = counted.into_iter().map(|(_, word)| word).collect();
+        words.sort_unstable();
+        let mut made = whole.clone();
+        for &word in &words {
+            made.ids.extend(whole.ids.iter().filter(|&&other| other != word));
+            made.offsets.push(made.ids.len() as u64);
+        }
+        Ok((words, made))
+    }
 }
 
 #[cfg(test)]
@@ -103,5 +122,16 @@ mod tests {
         assert_eq!(picked.document(0), picked.document(2));
         assert_eq!(picked.n_terms(), 3);
         assert!(tokens.select(&[3]).is_err());
+    }
+
+    #[test]
+    fn words_are_taken_out_one_by_one() {
+        let run = Run::new(0, 1).unwrap();
+        let tokens = WordsParams::default().tokenize(&["x", "b a b c"], &run).unwrap();
+        let (words, made) = tokens.without_each(1, 2).unwrap();
+        assert_eq!(words.iter().map(|&word| tokens.lexicon().term(word)).collect::<Vec<_>>(), ["a", "b"]);
+        let texts: Vec<String> = (0..3).map(|row| made.words(row).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(texts, ["b a b c", "b b c", "a c"]);
+        assert!(tokens.without_each(2, 2).is_err());
     }
 }

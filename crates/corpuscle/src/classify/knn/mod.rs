@@ -39,12 +39,14 @@
 
 mod index;
 mod model;
+mod near;
 mod params;
 mod search;
 #[cfg(test)]
 mod tests;
 
 pub use model::{KnnModel, Neighbours};
+pub use near::NearDocument;
 pub use params::{KnnParams, Metric, Vote};
 
 #[cfg(doc)]

@@ -7,7 +7,7 @@ use super::search::{Groups, Index};
 use super::{KnnParams, Metric, Vote};
 use crate::classify::check_weights;
 use crate::corpus::Labels;
-use crate::matrix::{Dense, Matrix};
+use crate::matrix::{Dense, Matrix, Row};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -231,7 +231,21 @@ impl KnnModel {
         }
     }
 
-    fn of(&self, document: usize) -> &[u32] {
+    /// The classes of a document by its number among all that were handed over; `None` when it is not among the
+    /// neighbours (it has no label).
+    pub fn labels_of(&self, row: u32) -> Option<&[u32]> {
+        self.rows.binary_search(&row).ok().map(|document| self.of(document))
+    }
+
+    pub(super) fn document(&self, document: usize) -> Row<'_> {
+        self.index.x().row(document)
+    }
+
+    pub(super) fn check_columns(&self, x: &Matrix) -> Result<()> {
+        self.index.check_make(x)
+    }
+
+    pub(super) fn of(&self, document: usize) -> &[u32] {
         &self.ids[self.offsets[document] as usize..self.offsets[document + 1] as usize]
     }
 

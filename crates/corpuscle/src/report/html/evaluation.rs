@@ -1,17 +1,27 @@
 //! The sections that show an evaluation: headline figures, heat map, F1 per class as bars and as a table.
 
-use super::{Metric, Section};
+use super::{CellDocuments, Metric, Section};
 use crate::metrics::{ClassScore, Evaluation};
 use crate::report::svg::{Bar, BarChart, HeatMap};
 
 /// Everything an evaluation has to show, in the order a reader asks for it.
 pub fn evaluation_sections(evaluation: &Evaluation) -> Vec<Section> {
+    evaluation_sections_with(evaluation, Vec::new(), "")
+}
+
+/// The same with documents to look at in the cells of the confusion matrix; `shown` says which they are.
+pub fn evaluation_sections_with(evaluation: &Evaluation, cells: Vec<CellDocuments>, shown: &str) -> Vec<Section> {
     let mut sections = vec![Section::Headline { heading: "Results".into(), metrics: headline(evaluation) }];
     if let Some(confusion) = &evaluation.confusion {
-        sections.push(Section::Chart {
-            heading: "Who is taken for whom".into(),
-            chart: HeatMap { title: "Confusion matrix", confusion }.render(),
-            caption: "Each row is a true class, each column a predicted one. Colour is the share of the row.".into(),
+        let heading = "Who is taken for whom".to_string();
+        let chart = HeatMap { title: "Confusion matrix", confusion }.render();
+        let caption = "Each row is a true class, each column a predicted one. Colour is the share of the row.";
+        sections.push(match cells.is_empty() {
+            true => Section::Chart { heading, chart, caption: caption.into() },
+            false => {
+                let (classes, caption) = (confusion.classes.clone(), format!("{caption} {shown}"));
+                Section::Cells { heading, chart, classes, cells, caption }
+            }
         });
     }
     sections.push(Section::Chart {

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use super::number;
-use crate::report::escape;
+use crate::report::{escape, snippet};
+
+/// Characters of a neighbour's text that are shown.
+const SNIPPET: usize = 160;
 
 /// Why a document was put into a class.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +25,25 @@ pub struct Explanation {
     pub spans: Vec<Span>,
     /// Terms and what they add to the score, the largest first.
     pub terms: Vec<(String, f64)>,
+    /// What the figures beside the terms are; left out when empty.
+    pub weighing: String,
+    /// The class that came second and by how much, in words; left out when empty.
+    pub runner_up: String,
+    /// The documents most like this one, the nearest first.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A document like the explained one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Neighbour {
+    /// Its id, or what else it can be found by.
+    pub name: String,
+    /// Its labels, in words; may be empty.
+    pub label: String,
+    /// How near it is, in words.
+    pub nearness: String,
+    /// Its text, when known; the beginning is shown.
+    pub text: String,
 }
 
 /// A place in a text and what it adds to the score.
@@ -53,7 +75,11 @@ impl Explanation {
         out.push_str("</span></h3><p class=\"marked\" dir=\"auto\">");
         self.write_text(out);
         out.push_str("</p>");
+        if !self.runner_up.is_empty() {
+            let _ = write!(out, "<p class=\"quiet\">{}</p>", escape(&self.runner_up));
+        }
         self.write_terms(out);
+        self.write_neighbours(out);
         out.push_str("</article>");
     }
 
@@ -90,7 +116,15 @@ impl Explanation {
             return;
         }
         let most = strongest(self.terms.iter().map(|term| term.1));
-        out.push_str("<table class=\"terms\"><tbody>");
+        out.push_str("<table class=\"terms\">");
+        if !self.weighing.is_empty() {
+            let _ = write!(
+                out,
+                "<thead><tr><th scope=\"col\">Term</th><th scope=\"col\" colspan=\"2\">{}</th></tr></thead>",
+                escape(&self.weighing)
+            );
+        }
+        out.push_str("<tbody>");
         for (term, contribution) in self.terms.iter().filter(|term| term.1.is_finite()) {
             let _ = write!(
                 out,
@@ -100,6 +134,27 @@ impl Explanation {
                 signed(*contribution),
                 side(*contribution),
                 number((100.0 * contribution / most).abs(), 1)
+            );
+        }
+        out.push_str("</tbody></table>");
+    }
+
+    fn write_neighbours(&self, out: &mut String) {
+        if self.neighbours.is_empty() {
+            return;
+        }
+        out.push_str(
+            "<table class=\"mistakes\"><thead><tr><th scope=\"col\">Nearest documents</th><th scope=\"col\">Labelled</th>\
+             <th scope=\"col\">Near</th><th scope=\"col\">Text</th></tr></thead><tbody>",
+        );
+        for neighbour in &self.neighbours {
+            let _ = write!(
+                out,
+                "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td class=\"sure\">{}</td><td dir=\"auto\">{}</td></tr>",
+                escape(&neighbour.name),
+                escape(&neighbour.label),
+                escape(&neighbour.nearness),
+                escape(&snippet(&neighbour.text, SNIPPET))
             );
         }
         out.push_str("</tbody></table>");

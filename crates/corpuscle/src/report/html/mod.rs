@@ -1,4 +1,4 @@
-//! A report as one HTML file: no network, no script, light and dark, fit to print.
+//! A report as one HTML file: no network, light and dark, fit to print; a script only where documents can be looked at.
 //!
 //! ```
 //! use corpuscle::report::html::{Metric, Report, Section};
@@ -13,6 +13,7 @@
 //! assert!(report.render().contains("91.2"));
 //! ```
 
+mod documents;
 mod evaluation;
 mod explanation;
 mod tables;
@@ -24,8 +25,9 @@ use std::fmt::Write;
 use super::escape;
 use super::svg::{CHART_STYLE, Chart};
 use crate::metrics::ClassScore;
-pub use evaluation::evaluation_sections;
-pub use explanation::{Explanation, Span};
+pub use documents::{CellDocuments, ShownDocument};
+pub use evaluation::{evaluation_sections, evaluation_sections_with};
+pub use explanation::{Explanation, Neighbour, Span};
 pub use tables::{Compared, Mistake};
 
 /// A page: a question, and sections that answer it.
@@ -96,10 +98,38 @@ pub enum Section {
         /// How to read it; left out when empty.
         caption: String,
     },
-    /// Documents decided wrongly, the most confident first.
+    /// A confusion matrix whose cells show their documents when clicked.
+    Cells {
+        /// What it shows.
+        heading: String,
+        /// The heat map.
+        chart: Chart,
+        /// The classes of its rows and columns.
+        classes: Vec<String>,
+        /// The documents of the cells that have some.
+        cells: Vec<CellDocuments>,
+        /// How to read it; left out when empty.
+        caption: String,
+    },
+    /// A map of documents with the text of the one under the pointer.
+    Map {
+        /// What it shows.
+        heading: String,
+        /// The map, drawn by [`Scatter`](crate::report::svg::Scatter).
+        chart: Chart,
+        /// The names of the classes.
+        classes: Vec<String>,
+        /// The documents of every group as it is drawn, point by point.
+        groups: Vec<Vec<ShownDocument>>,
+        /// How to read it; left out when empty.
+        caption: String,
+    },
+    /// Documents decided wrongly, or labelled so, the most confident first.
     Mistakes {
         /// What they are.
         heading: String,
+        /// How they were found; left out when empty.
+        about: String,
         /// The documents.
         mistakes: Vec<Mistake>,
     },
@@ -146,9 +176,16 @@ impl Section {
             | Section::Table { heading, .. }
             | Section::PerClass { heading, .. }
             | Section::Chart { heading, .. }
+            | Section::Cells { heading, .. }
+            | Section::Map { heading, .. }
             | Section::Mistakes { heading, .. }
             | Section::Explanations { heading, .. } => heading,
         }
+    }
+
+    /// Whether the page's script has something to do here.
+    fn is_live(&self) -> bool {
+        matches!(self, Section::Cells { .. } | Section::Map { .. })
     }
 
     fn write(&self, out: &mut String) {
@@ -180,7 +217,18 @@ impl Section {
                 }
                 out.push_str("</figure>");
             }
-            Section::Mistakes { mistakes, .. } => tables::mistakes(out, mistakes),
+            Section::Cells { chart, classes, cells, caption, .. } => {
+                documents::cells(out, chart, classes, cells, caption);
+            }
+            Section::Map { chart, classes, groups, caption, .. } => {
+                documents::map(out, chart, classes, groups, caption);
+            }
+            Section::Mistakes { about, mistakes, .. } => {
+                if !about.is_empty() {
+                    let _ = write!(out, "<p class=\"quiet\">{}</p>", escape(about));
+                }
+                tables::mistakes(out, mistakes);
+            }
             Section::Explanations { explanations, .. } => {
                 for explanation in explanations {
                     explanation.write(out);
@@ -194,10 +242,12 @@ impl Report {
     /// The whole page.
     pub fn render(&self) -> String {
         let title = escape(&self.title);
+        let live = self.sections.iter().any(Section::is_live);
+        let script_source = if live { format!("; script-src '{}'", documents::script_hash()) } else { String::new() };
         // The policy holds the page to its word: even a mistake in escaping could neither run nor fetch anything.
         let mut out = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{script_source}\">\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
              <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\" content=\"corpuscle {}\">\
              <title>{title}</title>\n<style>\n{}{CHART_STYLE}</style></head>\n<body><header><h1>{title}</h1>",
@@ -222,9 +272,13 @@ impl Report {
         }
         let _ = write!(
             out,
-            "\n</main>\n<footer>Written by corpuscle {}. This file needs no network.</footer></body></html>\n",
+            "\n</main>\n<footer>Written by corpuscle {}. This file needs no network.</footer>",
             env!("CARGO_PKG_VERSION")
         );
+        if live {
+            let _ = write!(out, "\n<script>{}</script>", documents::SCRIPT);
+        }
+        out.push_str("</body></html>\n");
         out
     }
 }

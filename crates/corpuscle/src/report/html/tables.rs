@@ -25,7 +25,7 @@ pub struct Compared {
     pub predict_seconds: f64,
 }
 
-/// A document decided wrongly.
+/// A document decided wrongly, or labelled so.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mistake {
     /// Its id.
@@ -40,7 +40,7 @@ pub struct Mistake {
     pub text: String,
 }
 
-const SNIPPET: usize = 320;
+const SNIPPET: usize = 240;
 
 pub(super) fn facts(out: &mut String, rows: &[(String, String)]) {
     out.push_str("<table class=\"facts\"><tbody>");
@@ -118,18 +118,21 @@ pub(super) fn mistakes(out: &mut String, mistakes: &[Mistake]) {
         out.push_str("<p>None.</p>");
         return;
     }
-    out.push_str("<ol class=\"mistakes\">");
+    out.push_str(
+        "<table class=\"mistakes\"><thead><tr><th scope=\"col\">Document</th><th scope=\"col\">Labelled</th>\
+         <th scope=\"col\">Said</th><th scope=\"col\">Sure</th><th scope=\"col\">Text</th></tr></thead><tbody>",
+    );
     for mistake in mistakes {
         let _ = write!(
             out,
-            "<li><p><span class=\"truth\">{}</span> taken for <span class=\"taken\">{}</span> \
-             <span class=\"quiet\">{} · document {}</span></p><blockquote dir=\"auto\">{}</blockquote></li>",
+            "<tr><th scope=\"row\">{}</th><td class=\"truth\">{}</td><td class=\"taken\">{}</td><td class=\"sure\">{}</td>\
+             <td dir=\"auto\">{}</td></tr>",
+            escape(&mistake.id),
             escape(&mistake.truth),
             escape(&mistake.predicted),
             escape(&mistake.confidence),
-            escape(&mistake.id),
             escape(&snippet(&mistake.text, SNIPPET))
         );
     }
-    out.push_str("</ol>");
+    out.push_str("</tbody></table>");
 }

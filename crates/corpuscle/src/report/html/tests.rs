@@ -4,6 +4,7 @@ use super::*;
 use crate::corpus::Labels;
 use crate::matrix::Dense;
 use crate::metrics::{Evaluation, Predictions};
+use crate::report::svg::{HeatMap, PointGroup, Scatter};
 
 const EVIL: &str = "<script>alert(\"x\" & 'y')</script>";
 
@@ -28,6 +29,7 @@ fn everything(text: &str) -> Report {
         },
         Section::Mistakes {
             heading: own(),
+            about: own(),
             mistakes: vec![Mistake { id: own(), truth: own(), predicted: own(), confidence: own(), text: own() }],
         },
         Section::Explanations {
@@ -40,6 +42,9 @@ fn everything(text: &str) -> Report {
                 text: own(),
                 spans: vec![Span { start: 1, end: 7, contribution: -0.5 }],
                 terms: vec![(own(), 0.25), ("no number".into(), f64::NAN)],
+                weighing: own(),
+                runner_up: own(),
+                neighbours: vec![Neighbour { name: own(), label: own(), nearness: own(), text: own() }],
             }],
         },
     ];
@@ -103,4 +108,50 @@ fn the_best_of_a_comparison_stands_out() {
     Section::Comparison { heading: String::new(), rows }.write(&mut out);
     assert!(out.contains("<strong>75.0\u{a0}%</strong>") && !out.contains("<strong>50"));
     assert!(out.contains("<td>–</td>"));
+}
+
+/// A page with everything that the script shows.
+fn live(text: &str) -> Report {
+    let own = || text.to_string();
+    let document = ShownDocument { id: own(), truth: Some(0), predicted: Some(1), confidence: own(), text: own() };
+    let confusion = crate::metrics::Confusion { classes: vec![own(), own()], counts: vec![vec![0, 1], vec![0, 3]] };
+    let cell = CellDocuments { row: 0, column: 1, total: 1, documents: vec![document.clone()] };
+    let scatter = Scatter { title: own(), groups: vec![PointGroup { name: own(), points: vec![(1.0, f64::NAN)] }] };
+    let classes = || vec![own(), own()];
+    Report {
+        sections: vec![
+            Section::Cells {
+                heading: own(),
+                chart: HeatMap { title: text, confusion: &confusion }.render(),
+                classes: classes(),
+                cells: vec![cell],
+                caption: own(),
+            },
+            Section::Map {
+                heading: own(),
+                chart: scatter.render(),
+                classes: classes(),
+                groups: vec![vec![document]],
+                caption: own(),
+            },
+        ],
+        ..Report::default()
+    }
+}
+
+#[test]
+fn documents_behind_a_picture_cannot_become_script() {
+    let page = live("</script><script>alert(1)</script><!--").render();
+    // Two blocks of data and the one script that the policy names.
+    assert_eq!(page.matches("<script").count(), 3);
+    assert_eq!(page.matches("</script").count(), 3);
+    assert_eq!(page.matches("<!--").count(), 0);
+    assert!(page.contains("\\u003c/script\\u003e"));
+    let hash = documents::script_hash();
+    assert!(page.contains(&format!("script-src '{hash}'")) && hash.len() == 51 && hash.ends_with('='), "{hash}");
+    let mut rest = String::new();
+    for (at, part) in page.split("<script").enumerate() {
+        rest += if at == 0 { part } else { part.split_once("</script>").unwrap().1 };
+    }
+    crate::report::svg::tests::check_xml(&as_xml(&rest));
 }

@@ -67,7 +67,7 @@ impl HeatMap<'_> {
                     classes[column],
                     100.0 * share
                 );
-                pen.rect(class, (x, y), (across, cell), share.sqrt(), &tip);
+                pen.cell((row, column), class, (x, y), (across, cell), share.sqrt(), &tip);
                 let text = count.to_string();
                 if cell >= 18.0 && text.len() as f64 * digits.size * 0.62 <= cell - 2.0 {
                     let class = if share.sqrt() > FLIP { "over" } else { "under" };

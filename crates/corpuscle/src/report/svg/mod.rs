@@ -1,4 +1,4 @@
-//! Charts as SVG: confusion heat map, bars, lines, and the curve of misses against false alarms.
+//! Charts as SVG: confusion heat map, bars, lines, the curve of misses against false alarms, and maps of points.
 //!
 //! Each chart is a plain struct with a `render` that gives a [`Chart`], to be put into a page ([`Chart::inline`]) or
 //! into a file of its own ([`Chart::standalone`]). Colours follow the reader's light or dark mode, and no meaning hangs
@@ -18,14 +18,16 @@ mod heatmap;
 mod lines;
 mod pen;
 mod scale;
+mod scatter;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use super::escape;
+use super::{escape, shorten};
 pub use bars::{Bar, BarChart};
 pub use det::{DetChart, DetSeries};
 pub use heatmap::HeatMap;
 pub use lines::{LineChart, Series};
+pub use scatter::{PointGroup, Scatter};
 
 /// The rules that colour a chart, for pages that put charts inline.
 pub const CHART_STYLE: &str = include_str!("chart.css");

@@ -118,6 +118,25 @@ impl Pen {
         }
     }
 
+    /// A rectangle that a page's script can find by its row and column.
+    pub(super) fn cell(
+        &mut self,
+        (row, column): (usize, usize),
+        class: &str,
+        corner: (f64, f64),
+        size: (f64, f64),
+        strength: f64,
+        tip: &str,
+    ) {
+        // The attribute goes where the class ends; classes are our own words.
+        self.rect(&format!("{class}\" data-cell=\"{row},{column}"), corner, size, strength, tip);
+    }
+
+    /// Ready-made elements: numbers and our own words only.
+    pub(super) fn raw(&mut self, element: &str) {
+        self.body.push_str(element);
+    }
+
     /// Series `number` as a line through points; every series after the eighth repeats colour but not dash.
     pub(super) fn polyline(&mut self, number: usize, points: &[(f64, f64)]) {
         let _ = write!(self.body, "<polyline class=\"line s{}\"", number % 8 + 1);

@@ -98,3 +98,29 @@ fn empty_charts_are_drawn() {
     assert!(many.inline().contains("and 250 more") && many.size().1 < 4000.0);
     assert!(!html::Report::default().render().is_empty());
 }
+
+#[test]
+fn maps_of_every_size() {
+    for (groups, points) in [(0, 0), (1, 1), (3, 0), (8, 5), (20, 50), (60, 3)] {
+        let group = |g: usize| PointGroup {
+            name: format!("<group> {g}"),
+            points: (0..points + g % 2).map(|i| ((i * g) as f64, (i + g) as f64)).collect(),
+        };
+        let scatter = Scatter { title: "Map".into(), groups: (0..groups).map(group).collect() };
+        let drawn = scatter.render().standalone();
+        check_xml(&drawn);
+        let all: usize = scatter.groups.iter().map(|group| group.points.len()).sum();
+        let path = |number: usize| {
+            drawn
+                .split(&format!("data-group=\"{number}\" d=\""))
+                .nth(1)
+                .map(|rest| rest.split('"').next().unwrap_or_default().matches('M').count())
+        };
+        let layout = scatter.layout();
+        assert_eq!((0..layout.len()).filter_map(path).sum::<usize>(), all, "{groups} groups");
+        assert_eq!(layout.len(), layout.len().min(24));
+        assert_eq!(drawn.contains("37 smaller classes"), groups == 60);
+    }
+    let odd = PointGroup { name: "odd".into(), points: vec![(f64::NAN, 1.0), (f64::INFINITY, 2.0), (3.0, 4.0)] };
+    check_xml(&Scatter { title: String::new(), groups: vec![odd] }.render().inline());
+}

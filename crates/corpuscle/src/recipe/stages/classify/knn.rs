@@ -2,7 +2,7 @@
 
 use super::super::{StageInfo, StageKind, word_of};
 use super::{CALIBRATE, CLASS_WEIGHT, CLASS_WEIGHTS, Method, build};
-use crate::classify::{KnnModel, KnnParams, LinearModel, Metric, Vote};
+use crate::classify::{KnnModel, KnnParams, LinearModel, Metric, NearDocument, Vote};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::recipe::arguments::{Arguments, Parameter, Shown};
@@ -98,6 +98,14 @@ impl FittedClassifier for KnnModel {
 
     fn linear(&self) -> Option<&LinearModel> {
         None
+    }
+
+    fn nearest(&self, x: &Matrix, count: usize, run: &Run) -> Result<Option<Vec<Vec<NearDocument>>>> {
+        self.near_documents(x, count, run).map(Some)
+    }
+
+    fn leaning(&self, x: &Matrix, class: u32, against: Option<u32>, run: &Run) -> Result<Option<Vec<f64>>> {
+        KnnModel::leaning(self, x, class, against, run).map(Some)
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {

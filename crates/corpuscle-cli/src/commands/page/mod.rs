@@ -1,26 +1,31 @@
 //! What the commands put on a report page.
 
-use std::collections::HashMap;
+mod comparison;
+mod documents;
+mod spans;
 
 use corpuscle::Run;
 use corpuscle::metrics::DetCurve;
 use corpuscle::project::TopicVariability;
-use corpuscle::recipe::Model;
-use corpuscle::report::html::{Compared, Explanation, Mistake, Report, Section, Span, evaluation_sections};
+use corpuscle::recipe::{Model, Weighing};
+use corpuscle::report::html::{Compared, Explanation, Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, DetChart, DetSeries};
 
 use super::demo::{Explained, Outcome};
 use super::evaluate::Measured;
 use crate::output::percent;
 
-const MOST_MISTAKES: usize = 25;
+pub(super) use comparison::comparison;
+pub(super) use spans::spans;
 
 /// The page of `evaluate --report`.
 pub(super) fn evaluation(model: &Model, measured: &Measured, sources: &[String], run: &Run) -> anyhow::Result<String> {
-    let mut sections = evaluation_sections(&measured.evaluation);
+    let mut sections = documents::evaluation(measured);
     sections.extend(det(&[("", measured)])?);
     sections.extend(variability(model, measured, run)?);
-    sections.extend(mistakes(measured));
+    sections.extend(documents::map(model, measured, &documents::Mapped::ALL, run)?);
+    sections.extend(documents::mistakes(measured));
+    sections.extend(documents::doubts(measured, "this model, which may have learnt from them")?);
     sections
         .push(Section::Facts { heading: "Protocol".into(), rows: protocol(model, measured, &sources.join(", "), run) });
     let report = Report {
@@ -63,7 +68,7 @@ pub(super) fn demo(
             )],
         },
     ];
-    sections.extend(evaluation_sections(&winner.measured.evaluation));
+    sections.extend(documents::evaluation(&winner.measured));
     let curves: Vec<(&str, &Measured)> =
         outcomes.iter().map(|outcome| (outcome.model.metadata().recipe.as_str(), &outcome.measured)).collect();
     sections.extend(det(&curves)?);
@@ -71,7 +76,8 @@ pub(super) fn demo(
         heading: "Why a message was put where it was".into(),
         explanations: vec![explanation(&outcomes[0].model, explained)?],
     });
-    sections.extend(mistakes(&winner.measured));
+    sections.extend(documents::map(&winner.model, &winner.measured, &documents::Mapped::ALL, run)?);
+    sections.extend(documents::mistakes(&winner.measured));
     sections.push(Section::Facts {
         heading: "Protocol".into(),
         rows: protocol(&winner.model, &winner.measured, "the embedded demo corpus, test part", run),
@@ -167,71 +173,17 @@ fn variability(model: &Model, measured: &Measured, run: &Run) -> anyhow::Result<
     }))
 }
 
-/// The mistakes the model was surest of.
-fn mistakes(measured: &Measured) -> Option<Section> {
-    let certainty = |row: usize, class: u32| match &measured.probabilities {
-        Some(all) => all.row(row)[class as usize],
-        None => measured.scores.row(row)[class as usize],
-    };
-    let mut wrong: Vec<(f32, usize, u32)> = Vec::new();
-    for (row, labels) in measured.labels.iter().enumerate() {
-        let Some(&class) = labels.first() else { continue };
-        if measured.truth.of(row).is_some() && !measured.truth.has(row, class) {
-            wrong.push((certainty(row, class), row, class));
-        }
-    }
-    wrong.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    wrong.truncate(MOST_MISTAKES);
-    if wrong.is_empty() || measured.texts.is_empty() {
-        return None;
-    }
-    let name = |class: u32| measured.truth.classes()[class as usize].clone();
-    let list = wrong
-        .into_iter()
-        .map(|(certainty, row, class)| Mistake {
-            id: measured.ids[row].clone(),
-            truth: measured
-                .truth
-                .of(row)
-                .unwrap_or(&[])
-                .iter()
-                .map(|&class| name(class))
-                .collect::<Vec<_>>()
-                .join(", "),
-            predicted: name(class),
-            confidence: match &measured.probabilities {
-                Some(_) => percent(f64::from(certainty)),
-                None => format!("score {certainty:.2}"),
-            },
-            text: measured.texts[row].clone(),
-        })
-        .collect();
-    Some(Section::Mistakes { heading: "Mistakes the model was surest of".into(), mistakes: list })
-}
-
 /// The explained message with its terms marked where they stand.
 fn explanation(model: &Model, explained: &Explained) -> anyhow::Result<Explanation> {
-    let amounts: HashMap<&str, f64> = explained.contributions.iter().map(|c| (c.term.as_str(), c.amount)).collect();
-    let mut spans = Vec::new();
-    let mut start = 0;
-    for piece in explained.text.split_inclusive(char::is_whitespace) {
-        let word = piece.trim_end();
-        let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let offset = start + word.find(inner).unwrap_or(0);
-        let amount: f64 =
-            model.recipe().words().tokens_of(inner)?.iter().filter_map(|token| amounts.get(token.as_str())).sum();
-        if amount != 0.0 {
-            spans.push(Span { start: offset, end: offset + inner.len(), contribution: amount });
-        }
-        start += piece.len();
-    }
     Ok(Explanation {
         id: explained.id.clone(),
         predicted: explained.predicted.clone(),
         truth: Some(explained.truth.clone()),
         confidence: explained.probability.map_or(String::new(), |p| percent(f64::from(p))),
         text: explained.text.clone(),
-        spans,
+        spans: spans(model, &explained.text, &explained.contributions)?,
         terms: explained.contributions.iter().take(12).map(|c| (c.term.clone(), c.amount)).collect(),
+        weighing: Weighing::Adds.about().into(),
+        ..Explanation::default()
     })
 }
