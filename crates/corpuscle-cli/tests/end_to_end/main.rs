@@ -1,6 +1,7 @@
 //! The command as people use it: one binary, a file for each kind of use.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod comparing;
 mod corpora;
 mod embedding;
 mod faults;
@@ -8,8 +9,10 @@ mod few_labels;
 mod journey;
 mod multi_label;
 mod projecting;
+mod recommending;
 mod same_bits;
 mod support;
 mod terms;
+mod tuning;
 mod updating;
 mod words;

@@ -2,7 +2,7 @@
 //!
 //! In the first round every candidate that fits the time is measured on the first fold. What a candidate will cost is
 //! told from a sample of the documents, by the ratio of a fold to a sample that the first candidate showed. Then, round
-//! by round, those that are clearly behind are dropped and the others measured on one more fold. Clearly behind is two
+//! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind is two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested so far; candidates err on
 //! much the same documents, so the difference of two of them varies less than that.
 
@@ -143,13 +143,16 @@ fn slowest_leader(standings: &[Standing]) -> f64 {
     leaders.filter_map(|standing| standing.fold_seconds).fold(0.0, f64::max)
 }
 
+/// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
 fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
-    let alive = |standing: &&mut Standing| standing.fate == Fate::Finished;
-    let best = standings.iter_mut().filter(alive).map(|standing| standing.mean(done)).fold(0.0, f64::max);
+    let mut alive: Vec<usize> = (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
+    alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
+    let Some(&leader) = alive.first() else { return };
+    let best = standings[leader].mean(done);
     let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
-    for standing in standings.iter_mut().filter(alive) {
-        if standing.mean(done) < best - BEHIND * error {
-            standing.fate = Fate::Dropped;
+    for index in alive.into_iter().skip(2) {
+        if standings[index].mean(done) < best - BEHIND * error {
+            standings[index].fate = Fate::Dropped;
         }
     }
 }
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn those_clearly_behind_are_dropped_and_the_rest_finish() {
-        let (standings, done, _) = hold(&[(0.80, 1.0), (0.82, 2.0), (0.60, 1.0), (-1.0, 1.0)], 1000.0);
+        let (standings, done, _) = hold(&[(0.70, 1.0), (0.82, 2.0), (0.60, 1.0), (-1.0, 1.0)], 1000.0);
         let fates: Vec<&Fate> = standings.iter().map(|standing| &standing.fate).collect();
         assert_eq!(done, 5);
         assert_eq!(fates[..3], [&Fate::Finished, &Fate::Finished, &Fate::Dropped]);
