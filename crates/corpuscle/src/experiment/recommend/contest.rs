@@ -53,7 +53,7 @@ pub(super) trait Referee {
     /// Documents tested in the first `folds` folds.
     fn tested(&self, folds: usize) -> usize;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
-    fn whole_fit(&self, fold: f64) -> f64;
+    fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
 }
 
 impl Standing {
@@ -73,19 +73,22 @@ pub(super) fn contest(
 ) -> Result<usize> {
     let mut ratio = None;
     for candidate in 0..standings.len() {
+        // Nothing is tried at the expense of there being a model at all.
+        let no_time = referee.left() <= 0.0 || matches!(standings[0].fate, Fate::TooSlow(_));
+        if candidate > 0 && no_time {
+            continue;
+        }
         let wanted = match referee.sample(candidate) {
-            // Nothing may ever be tried at the expense of there being a model at all.
-            _ if candidate > 0 && referee.left() <= 0.0 => Fate::NotTried,
             Ok(sample) => {
                 let fold = sample.zip(ratio).map(|(sample, ratio): (f64, f64)| sample * ratio);
                 standings[candidate].fold_seconds = fold;
                 // The first one is what all others are measured by; how it scales is not known yet.
                 let first = sample.filter(|_| candidate == 0).unwrap_or(0.0);
-                match fold.unwrap_or(first) {
-                    fold if fold + referee.whole_fit(fold.max(slowest_leader(standings))) > referee.left() => {
-                        Fate::TooSlow(fold)
-                    }
-                    _ => {
+                let fold = fold.unwrap_or(first);
+                let leader = leader(standings).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold));
+                match fold + referee.whole_fit(candidate, fold).max(leader) > referee.left() {
+                    true => Fate::TooSlow(fold),
+                    false => {
                         let fate = step(&mut standings[candidate], candidate, 0, referee)?;
                         if let (None, Some(sample), Some(fold)) = (ratio, sample, standings[candidate].fold_seconds) {
                             ratio = Some(fold / sample.max(1e-6));
@@ -108,7 +111,7 @@ pub(super) fn contest(
         // Alone, there is nobody left to be told from.
         let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
         let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
-        let whole = alive.iter().map(|&index| referee.whole_fit(seconds(index))).fold(0.0, f64::max);
+        let whole = alive.iter().map(|&index| referee.whole_fit(index, seconds(index))).fold(0.0, f64::max);
         if alive.len() < 2 || round + whole > referee.left() {
             break;
         }
@@ -136,11 +139,12 @@ fn step(standing: &mut Standing, candidate: usize, fold: usize, referee: &mut im
     }
 }
 
-/// Seconds of a fold of the best candidate so far, whose fit on everything must stay possible.
-fn slowest_leader(standings: &[Standing]) -> f64 {
-    let best = standings.iter().map(|standing| standing.mean(1)).fold(f64::NEG_INFINITY, f64::max);
-    let leaders = standings.iter().filter(|standing| !standing.folds.is_empty() && standing.mean(1) >= best);
-    leaders.filter_map(|standing| standing.fold_seconds).fold(0.0, f64::max)
+/// The best candidate so far and the seconds of its fold; its fit on everything must stay possible.
+fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
+    let tried = (0..standings.len()).filter(|&index| !standings[index].folds.is_empty());
+    let best =
+        tried.reduce(|best, index| if standings[index].mean(1) > standings[best].mean(1) { index } else { best })?;
+    Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
 }
 
 /// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
@@ -191,7 +195,7 @@ mod tests {
             400 * folds
         }
 
-        fn whole_fit(&self, fold: f64) -> f64 {
+        fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
             2.0 * fold
         }
     }
@@ -238,5 +242,7 @@ mod tests {
         }
         let (standings, done, _) = hold(&[(0.8, 1.0)], 0.0);
         assert!(done == 0 && matches!(standings[0].fate, Fate::TooSlow(_)));
+        let (standings, _, _) = hold(&[(0.8, 1.0), (0.9, 1.0)], 0.0);
+        assert_eq!(standings[1].fate, Fate::NotTried);
     }
 }
