@@ -106,16 +106,10 @@ pub(super) fn contest(
     let mut done = usize::from(standings.iter().any(|standing| !standing.folds.is_empty()));
     while done > 0 && done < folds {
         drop_those_behind(standings, done, referee.tested(done));
-        let mut alive: Vec<usize> =
-            (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
-        // Alone, there is nobody left to be told from.
-        let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
-        let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
-        let whole = alive.iter().map(|&index| referee.whole_fit(index, seconds(index))).fold(0.0, f64::max);
-        if alive.len() < 2 || round + whole > referee.left() {
+        let alive = drop_the_slow(standings, done, referee);
+        if alive.is_empty() {
             break;
         }
-        alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
         for index in alive {
             standings[index].fate = step(&mut standings[index], index, done, referee)?;
             watch(standings);
@@ -147,10 +141,36 @@ fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
     Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
 }
 
-/// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
-fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
+/// Those that go into the next round, the best first. When there is no time for all, the slowest but the leader stay
+/// behind; with fewer than two, nobody is left to be told from and nobody goes on.
+fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
+    let mut alive = ranked(standings, done);
+    while alive.len() >= 2 {
+        let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
+        let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
+        let whole = alive.iter().map(|&index| referee.whole_fit(index, seconds(index))).fold(0.0, f64::max);
+        if round + whole <= referee.left() {
+            return alive;
+        }
+        let slowest = (1..alive.len()).reduce(|a, b| if seconds(alive[b]) > seconds(alive[a]) { b } else { a });
+        // The last two end the contest as they are, so that they can be compared.
+        let Some(slowest) = slowest.filter(|_| alive.len() > 2) else { break };
+        let index = alive.remove(slowest);
+        standings[index].fate = Fate::TooSlow(seconds(index));
+    }
+    Vec::new()
+}
+
+/// Those still in the contest, the best first.
+fn ranked(standings: &[Standing], done: usize) -> Vec<usize> {
     let mut alive: Vec<usize> = (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
     alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
+    alive
+}
+
+/// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
+fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
+    let alive = ranked(standings, done);
     let Some(&leader) = alive.first() else { return };
     let best = standings[leader].mean(done);
     let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
@@ -229,6 +249,12 @@ mod tests {
         let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 1.0), (0.9, 50.0)], 20.0);
         assert!(matches!(standings[2].fate, Fate::TooSlow(seconds) if (seconds - 50.0).abs() < 1e-9));
         assert!(done > 2 && left >= 2.0, "{done} rounds, {left} s left for the model");
+    }
+
+    #[test]
+    fn a_slow_one_does_not_hold_up_the_others() {
+        let (standings, done, _) = hold(&[(0.80, 1.0), (0.81, 1.0), (0.805, 6.0)], 25.0);
+        assert!(done == 5 && matches!(standings[2].fate, Fate::TooSlow(_)), "{done}: {standings:?}");
     }
 
     #[test]
