@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod browser;
+mod comparing;
 mod corpora;
 mod embedding;
 mod explaining;
@@ -10,8 +11,10 @@ mod few_labels;
 mod journey;
 mod multi_label;
 mod projecting;
+mod recommending;
 mod same_bits;
 mod support;
 mod terms;
+mod tuning;
 mod updating;
 mod words;

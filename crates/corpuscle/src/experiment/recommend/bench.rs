@@ -34,11 +34,20 @@ pub(super) struct Bench<'a> {
     corpora: Tokenised,
     /// Corpora of their own for the shared representations: their labels are hidden and shown again.
     whole: Vec<(WordsParams, Corpus)>,
-    represented: Vec<(String, Represented)>,
+    represented: Vec<Shared>,
     shares: bool,
     started: Instant,
     seconds: f64,
     run: Run,
+}
+
+/// A representation that several candidates share.
+struct Shared {
+    /// The recipe up to it.
+    body: String,
+    represented: Represented,
+    /// Seconds it took to fit.
+    seconds: f64,
 }
 
 impl<'a> Bench<'a> {
@@ -68,32 +77,58 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Whether a candidate's representation is shared.
+    fn is_shared(&self, candidate: usize) -> bool {
+        self.shares && self.recipes[candidate].representation_needs_labels().is_none()
+    }
+
+    /// Where the representation of a candidate is, when it has been fitted.
+    fn shared(&self, candidate: usize) -> Result<Option<usize>> {
+        let body = representation(&self.recipes[candidate])?;
+        Ok(self.represented.iter().position(|shared| shared.body == body))
+    }
+
+    /// The corpus for a candidate's shared representation, by its number.
+    fn whole_corpus(&mut self, candidate: usize) -> Result<usize> {
+        let words = self.recipes[candidate].words();
+        if let Some(at) = self.whole.iter().position(|(known, _)| known == words) {
+            return Ok(at);
+        }
+        let corpus = Corpus::read(self.documents.iter().cloned().map(Ok), words, &self.run)?;
+        self.whole.push((words.clone(), corpus));
+        Ok(self.whole.len() - 1)
+    }
+
     /// One fold on the shared representation of all texts.
     fn measure_shared(&mut self, candidate: usize, fold: usize) -> Result<f64> {
-        let recipe = &self.recipes[candidate];
-        let at = match self.whole.iter().position(|(words, _)| words == recipe.words()) {
-            Some(at) => at,
-            None => {
-                let corpus = Corpus::read(self.documents.iter().cloned().map(Ok), recipe.words(), &self.run)?;
-                self.whole.push((recipe.words().clone(), corpus));
-                self.whole.len() - 1
-            }
-        };
-        let corpus = &mut self.whole[at].1;
-        let body = representation(recipe)?;
-        let known = match self.represented.iter().position(|(known, _)| *known == body) {
+        let at = self.whole_corpus(candidate)?;
+        let known = match self.shared(candidate)? {
             Some(known) => known,
             None => {
-                self.represented.push((body, recipe.represent(corpus, &self.run)?));
+                let recipe = &self.recipes[candidate];
+                let started = Instant::now();
+                let represented = recipe.represent(&self.whole[at].1, &self.run)?;
+                let (body, seconds) = (representation(recipe)?, started.elapsed().as_secs_f64());
+                self.represented.push(Shared { body, represented, seconds });
                 self.represented.len() - 1
             }
         };
-        let split = &self.folds[fold];
+        let (recipe, split, corpus) = (&self.recipes[candidate], &self.folds[fold], &mut self.whole[at].1);
         corpus.labels = self.labels.only(&split.train);
-        let model = recipe.fit_classifier(&self.represented[known].1, corpus, &self.run)?;
+        let model = recipe.fit_classifier(&self.represented[known].represented, corpus, &self.run)?;
         let x = model.represent(&corpus.tokens.select(&split.test)?, &self.run)?;
         let (outcome, _) = measure(&model, &x, &self.labels.select(&split.test), 0.0, &self.run)?;
         Ok(self.objective.value(&outcome))
+    }
+
+    /// About a tenth of the labelled rows and of the others.
+    fn sample_rows(&self) -> Result<Vec<usize>> {
+        let (labelled, _) = hold_out(self.labels, SAMPLE, self.run.seed())?;
+        let every = (1.0 / SAMPLE) as usize;
+        let unlabelled = (0..self.labels.len()).filter(|&row| self.labels.of(row).is_none()).step_by(every);
+        let mut rows: Vec<usize> = labelled.into_iter().chain(unlabelled).collect();
+        rows.sort_unstable();
+        Ok(rows)
     }
 }
 
@@ -106,27 +141,34 @@ impl Referee for Bench<'_> {
         if self.documents.len() < WORTH_SAMPLING {
             return Ok(None);
         }
-        let recipe = &self.recipes[candidate];
-        let (labelled, _) = hold_out(self.labels, SAMPLE, self.run.seed())?;
-        let every = (1.0 / SAMPLE) as usize;
-        let unlabelled = (0..self.labels.len()).filter(|&row| self.labels.of(row).is_none()).step_by(every);
-        let mut rows: Vec<usize> = labelled.into_iter().chain(unlabelled).collect();
-        rows.sort_unstable();
-        let corpus = self.corpora.corpus(recipe, self.documents, &self.run)?.select(&rows)?;
-        let started = Instant::now();
-        recipe.fit(&corpus, &self.run)?;
+        let rows = self.sample_rows()?;
+        let mut corpus = match self.is_shared(candidate) {
+            true => {
+                let at = self.whole_corpus(candidate)?;
+                self.whole[at].1.select(&rows)?
+            }
+            false => self.corpora.corpus(&self.recipes[candidate], self.documents, &self.run)?.select(&rows)?,
+        };
+        corpus.labels = self.labels.select(&rows);
+        let (recipe, started) = (&self.recipes[candidate], Instant::now());
+        let represented = recipe.represent(&corpus, &self.run)?;
+        // What others have paid for already costs nothing.
+        let started =
+            if self.is_shared(candidate) && self.shared(candidate)?.is_some() { Instant::now() } else { started };
+        recipe.fit_classifier(&represented, &corpus, &self.run)?;
         Ok(Some(started.elapsed().as_secs_f64()))
     }
 
     fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)> {
         self.run.check()?;
         let started = Instant::now();
-        let figure = if self.shares && self.recipes[candidate].representation_needs_labels().is_none() {
-            self.measure_shared(candidate, fold)?
-        } else {
-            let split = &self.folds[fold];
-            let measured = self.corpora.measure(&self.recipes[candidate], self.documents, split, &[], &self.run)?;
-            self.objective.value(&measured.0)
+        let figure = match self.is_shared(candidate) {
+            true => self.measure_shared(candidate, fold)?,
+            false => {
+                let (recipe, split) = (&self.recipes[candidate], &self.folds[fold]);
+                let (outcome, _) = self.corpora.measure(recipe, self.documents, split, &[], &self.run)?;
+                self.objective.value(&outcome)
+            }
         };
         Ok((figure, started.elapsed().as_secs_f64()))
     }
@@ -135,10 +177,12 @@ impl Referee for Bench<'_> {
         self.folds.iter().take(folds).map(|fold| fold.test.len()).sum()
     }
 
-    fn whole_fit(&self, fold: f64) -> f64 {
+    fn whole_fit(&self, candidate: usize, fold: f64) -> f64 {
         let folds = self.folds.len() as f64;
         let calibration = if self.objective == Objective::Accuracy { CALIBRATION } else { 1.0 };
-        fold * calibration * folds / (folds - 1.0).max(1.0)
+        // Folds on a shared representation have not paid for it, the model will.
+        let shared = self.shared(candidate).ok().flatten().map_or(0.0, |known| self.represented[known].seconds);
+        shared + fold * calibration * folds / (folds - 1.0).max(1.0)
     }
 }
 

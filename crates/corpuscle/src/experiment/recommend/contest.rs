@@ -2,7 +2,7 @@
 //!
 //! In the first round every candidate that fits the time is measured on the first fold. What a candidate will cost is
 //! told from a sample of the documents, by the ratio of a fold to a sample that the first candidate showed. Then, round
-//! by round, those that are clearly behind are dropped and the others measured on one more fold. Clearly behind is two
+//! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind is two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested so far; candidates err on
 //! much the same documents, so the difference of two of them varies less than that.
 
@@ -53,7 +53,7 @@ pub(super) trait Referee {
     /// Documents tested in the first `folds` folds.
     fn tested(&self, folds: usize) -> usize;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
-    fn whole_fit(&self, fold: f64) -> f64;
+    fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
 }
 
 impl Standing {
@@ -73,19 +73,22 @@ pub(super) fn contest(
 ) -> Result<usize> {
     let mut ratio = None;
     for candidate in 0..standings.len() {
+        // Nothing is tried at the expense of there being a model at all.
+        let no_time = referee.left() <= 0.0 || matches!(standings[0].fate, Fate::TooSlow(_));
+        if candidate > 0 && no_time {
+            continue;
+        }
         let wanted = match referee.sample(candidate) {
-            // Nothing may ever be tried at the expense of there being a model at all.
-            _ if candidate > 0 && referee.left() <= 0.0 => Fate::NotTried,
             Ok(sample) => {
                 let fold = sample.zip(ratio).map(|(sample, ratio): (f64, f64)| sample * ratio);
                 standings[candidate].fold_seconds = fold;
                 // The first one is what all others are measured by; how it scales is not known yet.
                 let first = sample.filter(|_| candidate == 0).unwrap_or(0.0);
-                match fold.unwrap_or(first) {
-                    fold if fold + referee.whole_fit(fold.max(slowest_leader(standings))) > referee.left() => {
-                        Fate::TooSlow(fold)
-                    }
-                    _ => {
+                let fold = fold.unwrap_or(first);
+                let leader = leader(standings).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold));
+                match fold + referee.whole_fit(candidate, fold).max(leader) > referee.left() {
+                    true => Fate::TooSlow(fold),
+                    false => {
                         let fate = step(&mut standings[candidate], candidate, 0, referee)?;
                         if let (None, Some(sample), Some(fold)) = (ratio, sample, standings[candidate].fold_seconds) {
                             ratio = Some(fold / sample.max(1e-6));
@@ -103,16 +106,10 @@ pub(super) fn contest(
     let mut done = usize::from(standings.iter().any(|standing| !standing.folds.is_empty()));
     while done > 0 && done < folds {
         drop_those_behind(standings, done, referee.tested(done));
-        let mut alive: Vec<usize> =
-            (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
-        // Alone, there is nobody left to be told from.
-        let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
-        let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
-        let whole = alive.iter().map(|&index| referee.whole_fit(seconds(index))).fold(0.0, f64::max);
-        if alive.len() < 2 || round + whole > referee.left() {
+        let alive = drop_the_slow(standings, done, referee);
+        if alive.is_empty() {
             break;
         }
-        alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
         for index in alive {
             standings[index].fate = step(&mut standings[index], index, done, referee)?;
             watch(standings);
@@ -136,20 +133,50 @@ fn step(standing: &mut Standing, candidate: usize, fold: usize, referee: &mut im
     }
 }
 
-/// Seconds of a fold of the best candidate so far, whose fit on everything must stay possible.
-fn slowest_leader(standings: &[Standing]) -> f64 {
-    let best = standings.iter().map(|standing| standing.mean(1)).fold(f64::NEG_INFINITY, f64::max);
-    let leaders = standings.iter().filter(|standing| !standing.folds.is_empty() && standing.mean(1) >= best);
-    leaders.filter_map(|standing| standing.fold_seconds).fold(0.0, f64::max)
+/// The best candidate so far and the seconds of its fold; its fit on everything must stay possible.
+fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
+    let tried = (0..standings.len()).filter(|&index| !standings[index].folds.is_empty());
+    let best =
+        tried.reduce(|best, index| if standings[index].mean(1) > standings[best].mean(1) { index } else { best })?;
+    Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
 }
 
+/// Those that go into the next round, the best first. When there is no time for all, the slowest but the leader stay
+/// behind; with fewer than two, nobody is left to be told from and nobody goes on.
+fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
+    let mut alive = ranked(standings, done);
+    while alive.len() >= 2 {
+        let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
+        let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
+        let whole = alive.iter().map(|&index| referee.whole_fit(index, seconds(index))).fold(0.0, f64::max);
+        if round + whole <= referee.left() {
+            return alive;
+        }
+        let slowest = (1..alive.len()).reduce(|a, b| if seconds(alive[b]) > seconds(alive[a]) { b } else { a });
+        // The last two end the contest as they are, so that they can be compared.
+        let Some(slowest) = slowest.filter(|_| alive.len() > 2) else { break };
+        let index = alive.remove(slowest);
+        standings[index].fate = Fate::TooSlow(seconds(index));
+    }
+    Vec::new()
+}
+
+/// Those still in the contest, the best first.
+fn ranked(standings: &[Standing], done: usize) -> Vec<usize> {
+    let mut alive: Vec<usize> = (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
+    alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
+    alive
+}
+
+/// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
 fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
-    let alive = |standing: &&mut Standing| standing.fate == Fate::Finished;
-    let best = standings.iter_mut().filter(alive).map(|standing| standing.mean(done)).fold(0.0, f64::max);
+    let alive = ranked(standings, done);
+    let Some(&leader) = alive.first() else { return };
+    let best = standings[leader].mean(done);
     let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
-    for standing in standings.iter_mut().filter(alive) {
-        if standing.mean(done) < best - BEHIND * error {
-            standing.fate = Fate::Dropped;
+    for index in alive.into_iter().skip(2) {
+        if standings[index].mean(done) < best - BEHIND * error {
+            standings[index].fate = Fate::Dropped;
         }
     }
 }
@@ -188,7 +215,7 @@ mod tests {
             400 * folds
         }
 
-        fn whole_fit(&self, fold: f64) -> f64 {
+        fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
             2.0 * fold
         }
     }
@@ -208,7 +235,7 @@ mod tests {
 
     #[test]
     fn those_clearly_behind_are_dropped_and_the_rest_finish() {
-        let (standings, done, _) = hold(&[(0.80, 1.0), (0.82, 2.0), (0.60, 1.0), (-1.0, 1.0)], 1000.0);
+        let (standings, done, _) = hold(&[(0.70, 1.0), (0.82, 2.0), (0.60, 1.0), (-1.0, 1.0)], 1000.0);
         let fates: Vec<&Fate> = standings.iter().map(|standing| &standing.fate).collect();
         assert_eq!(done, 5);
         assert_eq!(fates[..3], [&Fate::Finished, &Fate::Finished, &Fate::Dropped]);
@@ -225,6 +252,12 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_one_does_not_hold_up_the_others() {
+        let (standings, done, _) = hold(&[(0.80, 1.0), (0.81, 1.0), (0.805, 6.0)], 25.0);
+        assert!(done == 5 && matches!(standings[2].fate, Fate::TooSlow(_)), "{done}: {standings:?}");
+    }
+
+    #[test]
     fn time_runs_out_between_rounds_and_the_model_keeps_its_share() {
         for budget in [0.0, 0.05, 1.0, 3.0, 5.0, 8.0, 12.0, 30.0] {
             let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 2.0), (0.79, 1.5)], budget);
@@ -235,5 +268,7 @@ mod tests {
         }
         let (standings, done, _) = hold(&[(0.8, 1.0)], 0.0);
         assert!(done == 0 && matches!(standings[0].fate, Fate::TooSlow(_)));
+        let (standings, _, _) = hold(&[(0.8, 1.0), (0.9, 1.0)], 0.0);
+        assert_eq!(standings[1].fate, Fate::NotTried);
     }
 }
