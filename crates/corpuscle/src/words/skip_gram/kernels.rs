@@ -313,10 +313,8 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn both_kinds_of_registers_give_the_same_bits() {
-        let Some(v3) = pulp::x86::V3::try_new() else {
-            eprintln!("skipped: this processor has no AVX2");
-            return;
-        };
+        // Without AVX2 there is nothing to compare.
+        let Some(v3) = pulp::x86::V3::try_new() else { return };
         let n = 5;
         let make = |rows: usize, shift: usize| -> Vec<Lane> {
             (0..rows * n).map(|i| std::array::from_fn(|j| ((i * 16 + j + shift) % 97) as f32 / 31.0 - 1.3)).collect()
