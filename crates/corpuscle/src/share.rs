@@ -6,8 +6,9 @@
 //! labels where a stage learns from them), and hands it out again when the same is asked for. Keys are SHA-256 of the
 //! contents, so a hit is the same work and not work that looks alike.
 //!
-//! At most a gigabyte are remembered; what was used longest ago goes first. The seconds spent on a remembered result are counted as saved for whoever is handed it, so that the time of a recipe
-//! can be told as if it had done everything itself.
+//! At most a gigabyte is remembered; what was used longest ago goes first. The seconds spent on a remembered result are
+//! counted as saved for whoever is handed it, so that the time of a recipe can be told as if it had done everything
+//! itself.
 //!
 //! ```
 //! use corpuscle::{Key, Run};

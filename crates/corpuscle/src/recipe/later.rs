@@ -95,52 +95,15 @@ impl<'a> Later<'a> {
             let numbers = [run.seed(), folds as u64].into_iter();
             self.add_to(Key::of("confusion").key(&input).key(&labels.key()).numbers(numbers)).finish()
         });
-        run.shared(
-            key,
-            |table: &Vec<Vec<u64>>| 8 * table.len() * table.len(),
-            || self.confusion_anew(stage, x, labels, folds, run),
-        )
-        .map(Arc::unwrap_or_clone)
-    }
-
-    fn confusion_anew(
-        &self,
-        stage: &'static str,
-        x: &Matrix,
-        labels: &Labels,
-        folds: usize,
-        run: &Run,
-    ) -> Result<Vec<Vec<u64>>> {
-        let classifier = self.classifier(stage)?;
-        let (scores, truth) = self.held_out(stage, x, labels, folds, run, |x, labels, weights, held, run| {
-            classifier.fit(x, labels, weights, run)?.scores(held, run)
+        let size = |table: &Vec<Vec<u64>>| 8 * table.len() * table.len();
+        let table = run.shared(key, size, || {
+            let classifier = self.classifier(stage)?;
+            let (scores, truth) = self.held_out(stage, x, labels, folds, run, |x, labels, weights, held, run| {
+                classifier.fit(x, labels, weights, run)?.scores(held, run)
+            })?;
+            confusion_table(&scores, &truth, labels)
         })?;
-        let best = Predictions::best(&scores)?;
-        if !truth.is_multi_label() {
-            // The figure's own classes are those that occur; here every class has its row.
-            let found = confusion(&truth, &best)?;
-            let mut counts = vec![vec![0; labels.n_classes()]; labels.n_classes()];
-            let number = |name: &String| labels.classes().binary_search(name).ok();
-            for (from, row) in found.classes.iter().zip(&found.counts) {
-                for (to, &count) in found.classes.iter().zip(row) {
-                    if let (Some(from), Some(to)) = (number(from), number(to)) {
-                        counts[from][to] += count;
-                    }
-                }
-            }
-            return Ok(counts);
-        }
-        let mut counts = vec![vec![0; labels.n_classes()]; labels.n_classes()];
-        for row in 0..truth.len() {
-            for &class in truth.of(row).unwrap_or(&[]) {
-                for &given in best.of(row) {
-                    // A label the document has is no mistake for another label it has.
-                    let to = if truth.has(row, given) { class } else { given };
-                    counts[class as usize][to as usize] += 1;
-                }
-            }
-        }
-        Ok(counts)
+        Ok(Arc::unwrap_or_clone(table))
     }
 
     /// How many documents the classifier gets right in a cross-validation in which `project(x, labels, held_out)` gives
@@ -263,4 +226,34 @@ impl<'a> Later<'a> {
 fn count_right(scores: &Dense, truth: &Labels) -> Result<usize> {
     let best = Predictions::best(scores)?;
     Ok((0..truth.len()).filter(|&row| best.of(row).iter().any(|&class| truth.has(row, class))).count())
+}
+
+/// Rows are true classes, columns the ones with the best score; every class of `labels` has its row.
+fn confusion_table(scores: &Dense, truth: &Labels, labels: &Labels) -> Result<Vec<Vec<u64>>> {
+    let best = Predictions::best(scores)?;
+    if !truth.is_multi_label() {
+        // The figure's own classes are those that occur; here every class has its row.
+        let found = confusion(truth, &best)?;
+        let mut counts = vec![vec![0; labels.n_classes()]; labels.n_classes()];
+        let number = |name: &String| labels.classes().binary_search(name).ok();
+        for (from, row) in found.classes.iter().zip(&found.counts) {
+            for (to, &count) in found.classes.iter().zip(row) {
+                if let (Some(from), Some(to)) = (number(from), number(to)) {
+                    counts[from][to] += count;
+                }
+            }
+        }
+        return Ok(counts);
+    }
+    let mut counts = vec![vec![0; labels.n_classes()]; labels.n_classes()];
+    for row in 0..truth.len() {
+        for &class in truth.of(row).unwrap_or(&[]) {
+            for &given in best.of(row) {
+                // A label the document has is no mistake for another label it has.
+                let to = if truth.has(row, given) { class } else { given };
+                counts[class as usize][to as usize] += 1;
+            }
+        }
+    }
+    Ok(counts)
 }

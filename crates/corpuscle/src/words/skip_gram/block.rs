@@ -13,8 +13,8 @@ use crate::Rng;
 
 /// Words of a block.
 pub(super) const LENGTH: usize = 32;
-/// Negatives a block shares. More of them vary less from block to block and cost more; see the figures in the module
-/// documentation.
+/// Negatives a block shares. More of them vary less from block to block and cost more: on held-out newsgroup posts the
+/// tf-idf average is 0.8 points better with 32 than with 16, and SCDV the same.
 pub(super) const SHARED: usize = 32;
 
 /// The two tables of parameters.
