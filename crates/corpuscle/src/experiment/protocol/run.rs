@@ -18,6 +18,11 @@ use crate::{Result, Run};
 /// Folds by which values are chosen when there is no development part.
 const FOLDS: usize = 5;
 
+/// Predictions that stand behind a choice: with fewer documents the folds are drawn again, at most this often. One round
+/// of folds over a few hundred documents tells candidates apart that differ by three of them, which is chance.
+const CHOOSING: usize = 3000;
+const MOST_ROUNDS: usize = 5;
+
 /// Values chosen for the names of a recipe.
 pub type Chosen = BTreeMap<String, f64>;
 
@@ -280,14 +285,20 @@ impl Protocol {
     }
 }
 
-/// Splits that values are chosen by: the development part, or folds of the training part.
+/// Splits that values are chosen by: the development part, or folds of the training part, in as many rounds as [`CHOOSING`] asks.
 fn tuning(labels: &Labels, draw: &Draw, seed: u64) -> Result<Vec<Split>> {
     if !draw.development.is_empty() {
         return Ok(vec![Split { train: draw.train.clone(), test: draw.development.clone() }]);
     }
     let rows = |part: &[usize]| part.iter().map(|&row| draw.train[row]).collect::<Vec<usize>>();
-    let folds = k_folds(&labels.select(&draw.train), FOLDS, seed)?;
-    Ok(folds.iter().map(|fold| Split { train: rows(&fold.train), test: rows(&fold.test) }).collect())
+    let labels = labels.select(&draw.train);
+    let rounds = (CHOOSING / labels.labelled_rows().len().max(1)).clamp(1, MOST_ROUNDS) as u64;
+    let mut splits = Vec::new();
+    for round in 0..rounds {
+        let folds = k_folds(&labels, FOLDS, seed.wrapping_add(round.wrapping_mul(0x9E37_79B9_7F4A_7C15)))?;
+        splits.extend(folds.iter().map(|fold| Split { train: rows(&fold.train), test: rows(&fold.test) }));
+    }
+    Ok(splits)
 }
 
 /// Sums confusion matrices of the same classes; runs in which a class never occurs are lined up by name.
