@@ -340,9 +340,12 @@ pub(crate) struct Reproduce {
     /// Folder with the data
     #[arg(long, value_name = "DIR", required_unless_present = "list")]
     pub(crate) data: Option<PathBuf>,
-    /// Two draws instead of the protocol's number
+    /// Two draws instead of the protocol's number, and less work in each where the protocol says how
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Draws instead of the protocol's number
+    #[arg(long, value_name = "N", conflicts_with = "quick", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
     /// Writes a page with tables and charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -42,4 +42,4 @@ pub use demo::{DEMO_JSONL, Demo, demo};
 pub use document::Document;
 pub use labels::Labels;
 pub use read::{Documents, Filter, Format, ReadOptions, Skipped, read, read_all};
-pub use split::{folds, hold_out, without};
+pub use split::{blocks, folds, hold_out, without};

@@ -20,11 +20,45 @@ use crate::{Error, Result, Rng};
 
 /// Cuts the labelled rows into `k` stratified folds; each fold lists its rows ascending. Unlabelled rows are in none.
 pub fn folds(labels: &Labels, k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    deal(labels, &enough(labels, k)?, &vec![1.0 / k as f64; k], seed)
+}
+
+/// Cuts the labelled rows into `k` folds that are runs of neighbouring rows of each class, for rows whose order means
+/// something: those of one source (a thread, a query, a day) stay together, so none is tested with the help of the others,
+/// which is how new documents come. For rows in random order it is a random fold like any other. Documents with several
+/// labels go by their first.
+///
+/// ```
+/// use corpuscle::corpus::{Labels, blocks};
+/// let labels = Labels::from_single(["a", "a", "b", "a", "a", "b"].map(Some));
+/// assert_eq!(blocks(&labels, 2)?, [[0, 1, 2], [3, 4, 5]]);
+/// # Ok::<(), corpuscle::Error>(())
+/// ```
+pub fn blocks(labels: &Labels, k: usize) -> Result<Vec<Vec<usize>>> {
+    let rows = enough(labels, k)?;
+    let class =
+        |row: usize| labels.of(row).and_then(<[u32]>::first).map_or(labels.n_classes(), |&class| class as usize);
+    let mut counts = vec![0usize; labels.n_classes() + 1];
+    rows.iter().for_each(|&row| counts[class(row)] += 1);
+    let mut seen = vec![0usize; counts.len()];
+    let mut folds = vec![Vec::new(); k];
+    for &row in &rows {
+        let class = class(row);
+        // Classes smaller than the number of folds start at different ones, lest the first gets them all.
+        let turn = if counts[class] < k { class } else { 0 };
+        folds[(seen[class] * k / counts[class] + turn) % k].push(row);
+        seen[class] += 1;
+    }
+    Ok(folds)
+}
+
+/// The labelled rows, when there are enough of them for so many folds.
+fn enough(labels: &Labels, k: usize) -> Result<Vec<usize>> {
     let rows = labels.labelled_rows();
     if k < 2 || rows.len() < k {
         return Err(Error::data(format!("{k} folds need at least 2 and at most {} labelled documents", rows.len())));
     }
-    deal(labels, &rows, &vec![1.0 / k as f64; k], seed)
+    Ok(rows)
 }
 
 /// Cuts the labelled rows into a part with about `share` of every label and the rest.

@@ -322,6 +322,8 @@ mod tests {
             format!("(tfidf + scdv({space}) * 0.5) | svm(calibrate=0)"),
             format!("(tfidf + scdv({space}) * 0.7) | svm(calibrate=0)"),
             format!("concepts({space}) | svm(calibrate=0)"),
+            "tfidf | dcot(prototypes=40, weight=auto) | svm(c=auto, calibrate=0)".to_string(),
+            "tfidf | dcot(prototypes=40, weight=auto) | knn(k=3)".to_string(),
         ];
         let plain = Run::new(42, 2).unwrap();
         let sharing = plain.sharing();

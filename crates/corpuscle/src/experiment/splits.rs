@@ -8,7 +8,7 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use crate::corpus::{Labels, folds, hold_out, without};
+use crate::corpus::{Labels, blocks, folds, hold_out, without};
 use crate::{Error, Result};
 
 /// Rows to learn from and rows to be tested on, both ascending.
@@ -41,28 +41,11 @@ pub fn k_folds(labels: &Labels, k: usize, seed: u64) -> Result<Vec<Split>> {
     Ok(folds.into_iter().map(|test| Split { train: with_unlabelled(labels, without(&rows, &test)), test }).collect())
 }
 
-/// The `k` folds of a cross-validation whose test parts are runs of neighbouring rows of each class, for rows whose order
-/// means something: those of one source stay together, so none is tested with the help of the others. Documents with
-/// several labels go by their first.
+/// The same with folds that are runs of neighbouring rows of each class ([`blocks`]).
 pub fn blocked_folds(labels: &Labels, k: usize) -> Result<Vec<Split>> {
     let rows = labels.labelled_rows();
-    if k < 2 || rows.len() < k {
-        return Err(Error::data(format!("{k} folds need at least 2 and at most {} labelled documents", rows.len())));
-    }
-    let class =
-        |row: usize| labels.of(row).and_then(<[u32]>::first).map_or(labels.n_classes(), |&class| class as usize);
-    let mut counts = vec![0usize; labels.n_classes() + 1];
-    rows.iter().for_each(|&row| counts[class(row)] += 1);
-    let mut seen = vec![0usize; counts.len()];
-    let mut tests = vec![Vec::new(); k];
-    for &row in &rows {
-        let class = class(row);
-        // Classes smaller than the number of folds start at different ones, lest the first gets them all.
-        let turn = if counts[class] < k { class } else { 0 };
-        tests[(seen[class] * k / counts[class] + turn) % k].push(row);
-        seen[class] += 1;
-    }
-    Ok(tests.into_iter().map(|test| Split { train: with_unlabelled(labels, without(&rows, &test)), test }).collect())
+    let folds = blocks(labels, k)?;
+    Ok(folds.into_iter().map(|test| Split { train: with_unlabelled(labels, without(&rows, &test)), test }).collect())
 }
 
 /// Unlabelled documents are learnt from in every split.

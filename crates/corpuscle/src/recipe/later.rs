@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::stage::Classifier;
 use crate::classify::out_of_fold;
-use crate::corpus::{Labels, folds, without};
+use crate::corpus::{Labels, blocks, folds, without};
 use crate::matrix::{Dense, Matrix};
 use crate::metrics::{Predictions, confusion};
 use crate::{Error, Key, KeyWriter, Result, Run};
@@ -61,6 +61,11 @@ impl<'a> Later<'a> {
     #[must_use]
     pub(super) fn with_input(self, input: Option<Key>) -> Self {
         Later { input, ..self }
+    }
+
+    /// The key of the matrix that goes into the stage, where equal work is shared.
+    pub(super) fn input(&self) -> Option<Key> {
+        self.input
     }
 
     /// Adds what a stage could learn from here to a key.
@@ -176,7 +181,8 @@ impl<'a> Later<'a> {
     }
 
     /// How many of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
-    /// documents `rows` of all, represented without knowledge of labels; `None` when there are too few for one.
+    /// documents `rows` of all, represented without knowledge of labels; `None` when there are too few for one. Folds are
+    /// [`blocks`], as for every choice of a value.
     pub fn right_as_is(
         &self,
         stage: &'static str,
@@ -186,15 +192,26 @@ impl<'a> Later<'a> {
         folds: usize,
         run: &Run,
     ) -> Result<Option<usize>> {
-        let classifier = self.classifier(stage)?;
-        let weights: Option<Vec<f32>> = self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
-        let labels = labels.select(rows);
-        let fit_and_score = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, held: &Matrix, run: &Run| {
-            classifier.fit(x, labels, weights, run)?.scores(held, run)
-        };
-        let held = out_of_fold(x, &labels, weights.as_deref(), folds, run.seed(), &run.quiet(), fit_and_score)?;
-        let Some((scores, rows)) = held else { return Ok(None) };
-        Ok(Some(count_right(&scores, &labels.select(&rows))?))
+        if rows.len() < 2 * folds {
+            return Ok(None);
+        }
+        let (labels, run) = (labels.select(rows), run.quiet());
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let choices = self.classifier(stage)?.choosing();
+        let mut right = vec![0; choices.len()];
+        for held in blocks(&labels, folds)? {
+            run.check()?;
+            let rest = without(&all, &held);
+            let (known, truth) = (labels.select(&rest), labels.select(&held));
+            let weights: Option<Vec<f32>> =
+                self.weights.map(|weights| rest.iter().map(|&row| weights[rows[row]]).collect());
+            let (x, held) = (x.select_rows(&rest), x.select_rows(&held));
+            for (classifier, right) in choices.iter().zip(&mut right) {
+                let fitted = classifier.fit(&x, &known, weights.as_deref(), &run)?;
+                *right += count_right(&fitted.scores(&held, &run)?, &truth)?;
+            }
+        }
+        Ok(right.into_iter().max())
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {

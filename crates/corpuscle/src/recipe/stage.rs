@@ -126,6 +126,10 @@ pub trait Classifier: Stage {
     /// The same method for fits that only serve to calibrate `fitted`: with what that one found, and looser where that
     /// saves time.
     fn rough(&self, fitted: &dyn FittedClassifier) -> Box<dyn Classifier>;
+    /// The same method for fits that only serve to choose something before it, looser where that saves time. One that
+    /// finds its own cost comes at a few fixed ones instead, the best of which counts: to find the cost anew for
+    /// every fit of a choice would take thirty fits where two will do.
+    fn choosing(&self) -> Vec<Box<dyn Classifier>>;
     /// Takes the fitted stage out of a store.
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>>;
     /// Steps that fitting reports, when known beforehand.

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
             learnt = documents.len();
         }
     }
-    let result = protocol.run(&documents, learnt, args.quick.then_some(QUICK), run)?;
+    let runs = args.runs.map(|runs| runs as usize).or(args.quick.then_some(QUICK));
+    let result = protocol.run(&documents, learnt, runs, run)?;
     if let Some(path) = &args.report {
         let page = page::page(protocol, &result, run);
         output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;

@@ -41,6 +41,8 @@ const SELF_TRAINING: Parameter = Parameter {
 const DEFAULT_FOLDS: usize = 3;
 /// Held-out scores only place sigmoids and thresholds, so the fits behind them may stop earlier than the real one.
 const ROUGH_TOLERANCE: f64 = 1e-2;
+/// Costs that stand for all when something before the classifier is chosen.
+const ROUGH_COSTS: [f64; 2] = [0.1, 1.0];
 
 fn read_cost(arguments: &mut Arguments<'_>, to: &mut Cost) -> Result<()> {
     arguments.read("c", to, |text| match text {
@@ -78,6 +80,10 @@ trait Method: Debug + Clone + Default + Send + Sync + 'static {
     /// The same method with the cost that was found.
     fn with_cost(&self, _c: Option<f64>) -> Self {
         self.clone()
+    }
+    /// Whether the method finds its cost by cross-validation.
+    fn finds_cost(&self) -> bool {
+        false
     }
     /// Whether the method can learn from its own decisions.
     fn can_self_train() -> bool {
@@ -151,6 +157,12 @@ impl<M: Method> Classifier for Calibrated<M> {
     fn rough(&self, fitted: &dyn FittedClassifier) -> Box<dyn Classifier> {
         // Folds hold labelled documents alone, so there is nothing to train itself on.
         Box::new(Calibrated { method: self.method.rough(fitted.c()), folds: self.folds, self_training: false })
+    }
+
+    fn choosing(&self) -> Vec<Box<dyn Classifier>> {
+        let costs = if self.method.finds_cost() { ROUGH_COSTS.map(Some).to_vec() } else { vec![None] };
+        let stage = |c| Calibrated { method: self.method.rough(c), folds: self.folds, self_training: false };
+        costs.into_iter().map(|c| Box::new(stage(c)) as Box<dyn Classifier>).collect()
     }
 
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Box<dyn FittedClassifier>> {

@@ -70,6 +70,10 @@ impl Method for SvmParams {
         SvmParams { c: c.map_or(self.c, Cost::Value), ..*self }
     }
 
+    fn finds_cost(&self) -> bool {
+        self.c == Cost::Auto
+    }
+
     fn can_self_train() -> bool {
         true
     }

@@ -11,7 +11,7 @@ use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
 use crate::recipe::stage::{ColumnWeights, FittedProjector, Projector, Stage};
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Error, Result, Run};
+use crate::{Error, Key, Result, Run};
 
 /// What `noise=auto` chooses from; the first of equals wins, so the usual value comes first.
 const NOISES: [f64; 4] = [0.97, 0.9, 0.99, 0.7];
@@ -166,12 +166,32 @@ impl DcotParams {
         Ok(params)
     }
 
+    /// The layers and what they make of `x`. They know no labels, so that draws of labels can have them in common.
+    fn shared_layers(
+        &self,
+        x: &Matrix,
+        prototypes: &[u32],
+        later: &Later<'_>,
+        run: &Run,
+    ) -> Result<Arc<(DcotModel, Dense)>> {
+        let key = later.input().map(|input| {
+            let columns = prototypes.iter().map(|&column| u64::from(column));
+            Key::of("dcot layers").key(&input).text(&format!("{self:?}")).numbers(columns).finish()
+        });
+        // Weights of the first layer and outputs are nearly all there is.
+        let bytes = |(_, z): &(DcotModel, Dense)| 4 * (z.values().len() + x.cols() * prototypes.len());
+        run.shared(key, bytes, || {
+            let (model, fitted) = self.fit_on(x.clone(), prototypes.to_vec(), run)?;
+            Ok((model, fitted.into_parts().1))
+        })
+    }
+
     /// The noise, the number of layers and then the weight whose documents the classifier gets right most often on
     /// held-out folds. The layers know no labels, so each noise is fitted once, on all documents, and only the classifier
     /// fold by fold.
     fn fit_best(
         &self,
-        mut x: Matrix,
+        x: Matrix,
         prototypes: Vec<u32>,
         labels: &Labels,
         later: &Later<'_>,
@@ -206,9 +226,9 @@ impl DcotParams {
                 weight: Weight::Value(weights[0]),
                 ..self.clone()
             };
-            let (model, fitted) = params.fit_on(x, prototypes.clone(), run)?;
-            let labelled = fitted.select_rows(&rows);
-            x = Matrix::from(fitted.into_parts().0);
+            let layers = params.shared_layers(&x, &prototypes, later, run)?;
+            let (model, z) = layers.as_ref();
+            let labelled = Matrix::new(x.sparse().select_rows(&rows), z.select_rows(&rows), 0)?;
             let mut found: Option<(usize, usize)> = None;
             for &count in &counts {
                 let part = first_layers(&labelled, count * prototypes.len(), 1.0)?;
@@ -221,7 +241,7 @@ impl DcotParams {
                 && best.as_ref().is_none_or(|best| right > best.right)
             {
                 let labelled = first_layers(&labelled, count * prototypes.len(), 1.0)?;
-                best = Some(Chosen { right, model: model.truncated(count), labelled });
+                best = Some(Chosen { right, model: model.clone().truncated(count), labelled });
             }
         }
         let Chosen { right: mut most, model, labelled } =
