@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::ThreadPool;
 
-use crate::share::{Key, Saved, Shared, seconds_of};
+use crate::share::{Key, Shared};
 use crate::{Error, Result};
 
 /// The random generator used everywhere: fast, with a stream that will not change between releases.
@@ -54,7 +54,6 @@ pub struct Run {
     cancel: Arc<AtomicBool>,
     seconds: Arc<Mutex<VecDeque<(String, f64)>>>,
     shared: Option<Arc<Shared>>,
-    saved: Arc<Saved>,
 }
 
 impl fmt::Debug for Run {
@@ -78,7 +77,6 @@ impl Run {
             cancel: Arc::new(AtomicBool::new(false)),
             seconds: Arc::new(Mutex::new(VecDeque::new())),
             shared: None,
-            saved: Arc::default(),
         })
     }
 
@@ -104,13 +102,7 @@ impl Run {
     /// The same run with a memory of its own: work asked for again is done once. See [`Key`].
     #[must_use]
     pub fn sharing(&self) -> Self {
-        Run { shared: Some(Arc::default()), saved: Arc::default(), ..self.clone() }
-    }
-
-    /// The same run, with the same memory, that counts the seconds it is saved for itself: for recipes side by side.
-    #[must_use]
-    pub(crate) fn counting_apart(&self) -> Self {
-        Run { saved: Arc::default(), ..self.clone() }
+        Run { shared: Some(Arc::default()), ..self.clone() }
     }
 
     /// Whether equal work is done once.
@@ -127,14 +119,14 @@ impl Run {
         work: impl FnOnce() -> Result<T>,
     ) -> Result<Arc<T>> {
         match (&self.shared, key) {
-            (Some(shared), Some(key)) => shared.get_or(key, &self.saved, bytes, work),
+            (Some(shared), Some(key)) => shared.get_or(key, bytes, work),
             _ => Ok(Arc::new(work()?)),
         }
     }
 
     /// Seconds that shared work would have taken had it been done again.
     pub fn saved_seconds(&self) -> f64 {
-        seconds_of(&self.saved)
+        self.shared.as_ref().map_or(0.0, |shared| shared.saved_seconds())
     }
 
     /// The seed.

@@ -8,7 +8,7 @@
 //!
 //! At most a gigabyte is remembered; what was used longest ago goes first. The seconds spent on a remembered result are
 //! counted as saved for whoever is handed it, so that the time of a recipe can be told as if it had done everything
-//! itself. Recipes that run side by side and want the same at the same time do it once too: one works, the others wait.
+//! itself.
 //!
 //! ```
 //! use corpuscle::{Key, Run};
@@ -27,9 +27,9 @@
 //! ```
 
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
@@ -102,8 +102,6 @@ struct Entry {
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
-    /// What somebody is working on.
-    under_way: HashSet<Key>,
     bytes: usize,
     /// Counts uses, so that the entry used longest ago is known.
     uses: u64,
@@ -130,79 +128,48 @@ impl Entries {
 #[derive(Default)]
 pub(crate) struct Shared {
     entries: Mutex<Entries>,
-    ended: Condvar,
+    saved: Mutex<f64>,
 }
-
-/// Seconds that somebody was saved.
-pub(crate) type Saved = Mutex<f64>;
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("entries", &self.lock().by_key.len()).finish_non_exhaustive()
-    }
-}
-
-/// Takes a key off the list of work under way, however that work ends.
-struct UnderWay<'a>(&'a Shared, Key);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.lock().under_way.remove(&self.1);
-        self.0.ended.notify_all();
+        f.debug_struct("Shared").field("saved", &self.saved_seconds()).finish_non_exhaustive()
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        // No panic can leave the map half-changed, so a poisoned lock is still good.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn get_or<T: Send + Sync + 'static>(
         &self,
         key: Key,
-        saved: &Saved,
         bytes: impl FnOnce(&T) -> usize,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<Arc<T>> {
-        let started = Instant::now();
-        let add = |seconds: f64| *saved.lock().unwrap_or_else(PoisonError::into_inner) += seconds;
-        let mut entries = self.lock();
-        loop {
+        // No panic can leave the map half-changed, so a poisoned lock is still good.
+        let known = |shared: &Self| -> Option<(Arc<T>, f64)> {
+            let mut entries = shared.entries.lock().unwrap_or_else(PoisonError::into_inner);
             entries.uses += 1;
             let uses = entries.uses;
-            if let Some(entry) = entries.by_key.get_mut(&key)
-                && let Ok(value) = Arc::clone(&entry.value).downcast::<T>()
-            {
-                entry.used = uses;
-                // Who waited for it was not saved that time.
-                add(entry.seconds - started.elapsed().as_secs_f64());
-                return Ok(value);
-            }
-            // A worker of the pool must not wait: whoever works on it may need that very worker.
-            if rayon::current_thread_index().is_some() || !entries.under_way.contains(&key) {
-                break;
-            }
-            entries = self.ended.wait(entries).unwrap_or_else(PoisonError::into_inner);
+            let entry = entries.by_key.get_mut(&key)?;
+            entry.used = uses;
+            Some((Arc::clone(&entry.value).downcast().ok()?, entry.seconds))
+        };
+        if let Some((value, seconds)) = known(self) {
+            *self.saved.lock().unwrap_or_else(PoisonError::into_inner) += seconds;
+            return Ok(value);
         }
-        entries.under_way.insert(key);
-        drop(entries);
-        let _under_way = UnderWay(self, key);
-        let (started, before) = (Instant::now(), seconds_of(saved));
+        let (started, saved) = (Instant::now(), self.saved_seconds());
         let value = Arc::new(work()?);
         // What this work was itself handed counts as part of it.
-        let seconds = started.elapsed().as_secs_f64() + seconds_of(saved) - before;
-        let mut entries = self.lock();
+        let seconds = started.elapsed().as_secs_f64() + self.saved_seconds() - saved;
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let (bytes, used) = (bytes(&value), entries.uses);
         entries.insert(key, Entry { value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>, seconds, bytes, used });
-        drop(entries);
         Ok(value)
     }
-}
 
-/// What a count has come to.
-pub(crate) fn seconds_of(saved: &Saved) -> f64 {
-    *saved.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn saved_seconds(&self) -> f64 {
+        *self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -229,28 +196,6 @@ mod tests {
         assert_eq!(*run.shared(key, |_| 4, || Ok(2u32)).unwrap(), 1);
         assert_eq!(*run.shared(key, |_| 4, || Ok("b")).unwrap(), "b");
         assert_eq!(*run.shared(None, |_| 4, || Ok(7u32)).unwrap(), 7);
-    }
-
-    #[test]
-    fn two_at_a_time_work_once() {
-        let run = Run::new(1, 1).unwrap().sharing();
-        let times = std::sync::atomic::AtomicUsize::new(0);
-        let ask = || {
-            let run = run.counting_apart();
-            let value = run.shared(
-                Some(Key::of("slow").finish()),
-                |_| 4,
-                || {
-                    times.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                    std::thread::sleep(std::time::Duration::from_millis(50));
-                    Ok(3u32)
-                },
-            );
-            assert_eq!(*value.unwrap(), 3);
-        };
-        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(ask))));
-        assert_eq!(times.into_inner(), 1);
-        assert_eq!(run.saved_seconds(), 0.0);
     }
 
     #[test]

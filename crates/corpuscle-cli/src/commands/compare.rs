@@ -142,8 +142,8 @@ fn compared(outcomes: &Outcomes) -> Compared {
         accuracy,
         accuracy_spread: Some(deviation),
         macro_f1: outcomes.spread(|outcome| outcome.macro_f1).0,
-        train_seconds: outcomes.seconds(|outcome| outcome.train_seconds).0,
-        predict_seconds: outcomes.seconds(|outcome| outcome.predict_seconds).0,
+        train_seconds: outcomes.spread(|outcome| outcome.train_seconds).0,
+        predict_seconds: outcomes.spread(|outcome| outcome.predict_seconds).0,
         ..Compared::default()
     }
 }
@@ -158,8 +158,8 @@ fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {
             "micro_f1": outcomes.spread(|outcome| outcome.micro_f1).0,
             "macro_f1": outcomes.spread(|outcome| outcome.macro_f1).0,
             "eer": outcomes.spread(|outcome| outcome.eer.unwrap_or(f64::NAN)).0,
-            "train_seconds": outcomes.seconds(|outcome| outcome.train_seconds).0,
-            "predict_seconds": outcomes.seconds(|outcome| outcome.predict_seconds).0,
+            "train_seconds": outcomes.spread(|outcome| outcome.train_seconds).0,
+            "predict_seconds": outcomes.spread(|outcome| outcome.predict_seconds).0,
             "model_bytes": outcomes.spread(|outcome| outcome.model_bytes as f64).0,
             "peak_bytes": peak(outcomes),
             "against_best": test.map(|(test, corrected)| json!({
@@ -192,8 +192,8 @@ fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -
                 if *corrected < 1e-4 { "< 0.0001".to_string() } else { format!("{corrected:.4}") },
             ],
         });
-        row.push(format!("{:.2} s", outcomes.seconds(|outcome| outcome.train_seconds).0));
-        row.push(format!("{:.2} s", outcomes.seconds(|outcome| outcome.predict_seconds).0));
+        row.push(format!("{:.2} s", outcomes.spread(|outcome| outcome.train_seconds).0));
+        row.push(format!("{:.2} s", outcomes.spread(|outcome| outcome.predict_seconds).0));
         row.push(peak(outcomes).map_or("-".to_string(), output::bytes));
         row.push(output::bytes(outcomes.spread(|outcome| outcome.model_bytes as f64).0 as u64));
         row
@@ -202,9 +202,4 @@ fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -
         ["recipe", "accuracy", "macro F1", "to best", "95 % interval", "p", "train", "predict", "memory", "model"];
     output::table(&heading, 1, rows)
         + "* the best mean accuracy; p of a paired t-test against it, corrected for all comparisons (Holm)\n"
-        + if comparison.recipes.iter().any(|outcomes| outcomes.splits.iter().any(|outcome| !outcome.alone)) {
-            "times and memory are those of the first split; on the others recipes ran side by side\n"
-        } else {
-            ""
-        }
 }

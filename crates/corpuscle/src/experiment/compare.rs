@@ -4,10 +4,6 @@
 //! the rest. Texts are tokenised once for all recipes that cut words in the same way; a split then only picks rows of
 //! the tokenised corpus, and terms that occur in test rows alone are never seen by a fit.
 //!
-//! On the first split recipes run one after the other, so that their times and memory can be told; on the others side by
-//! side, as many as there are workers (four at most, for the sake of memory), because much of fitting is work for one
-//! core. What they find does not depend on it.
-//!
 //! ```
 //! use corpuscle::{Run, corpus, experiment::{compare, halves}, recipe::Recipe};
 //! let run = Run::new(42, 0)?;
@@ -19,8 +15,6 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -57,14 +51,6 @@ pub struct Outcome {
     pub model_bytes: u64,
     /// Bytes by which the process grew at most while fitting and testing, where the system can tell.
     pub peak_bytes: Option<u64>,
-    /// Whether nothing else ran at the same time: the seconds of others are longer than they need be.
-    #[serde(default = "alone")]
-    pub alone: bool,
-}
-
-/// Results kept by earlier versions are all of recipes that ran alone.
-fn alone() -> bool {
-    true
 }
 
 /// What a recipe did on every split.
@@ -87,12 +73,6 @@ impl Outcomes {
     /// Mean and standard deviation of a figure over the splits.
     pub fn spread(&self, figure: impl Fn(&Outcome) -> f64) -> (f64, f64) {
         mean_and_deviation(&self.values(figure)).unwrap_or((f64::NAN, f64::NAN))
-    }
-
-    /// Mean and standard deviation of seconds, over the splits on which nothing else ran at the same time.
-    pub fn seconds(&self, figure: impl Fn(&Outcome) -> f64) -> (f64, f64) {
-        let values: Vec<f64> = self.splits.iter().filter(|outcome| outcome.alone).map(figure).collect();
-        mean_and_deviation(&values).unwrap_or((f64::NAN, f64::NAN))
     }
 
     fn values(&self, figure: impl Fn(&Outcome) -> f64) -> Vec<f64> {
@@ -139,112 +119,31 @@ pub fn compare_with(
         return Err(Error::data("a comparison needs at least one recipe and one split"));
     }
     let mut corpora = Tokenised::default();
-    let get = |index: usize, at: usize| kept.as_ref().and_then(|kept| kept.get(index, at)).cloned();
-    let known = (0..recipes.len()).map(|index| (0..splits.len()).map(|at| get(index, at)).collect());
-    let mut known: Vec<Vec<Option<Outcome>>> = known.collect();
-    let pairs = (0..splits.len()).flat_map(|at| (0..recipes.len()).map(move |index| Task { at, index }));
-    let tasks: Vec<Task> = pairs.filter(|task| known[task.index][task.at].is_none()).collect();
+    let outcomes = recipes.iter().map(|recipe| Outcomes { recipe: recipe.to_string(), splits: Vec::new() });
+    let mut comparison = Comparison { recipes: outcomes.collect() };
     run.watch("compare", Some((recipes.len() * splits.len()) as u64), || {
-        run.advance((recipes.len() * splits.len() - tasks.len()) as u64);
-        let mut arrived = |task: Task, outcome: Outcome| -> Result<()> {
-            if let Some(kept) = &mut kept {
-                kept.add(task.index, task.at, &outcome)?;
-            }
-            known[task.index][task.at] = Some(outcome);
-            watch(&so_far(recipes, &known));
-            run.advance(1);
-            Ok(())
-        };
-        let first = tasks.iter().take_while(|task| task.at == tasks[0].at).count();
-        let (first, rest) = tasks.split_at(first);
-        let sharing = run.sharing();
-        for &task in first {
-            run.check()?;
-            let outcome = corpora.measure(&recipes[task.index], documents, &splits[task.at], &[], &sharing)?.0;
-            arrived(task, outcome)?;
-        }
-        drop(sharing);
-        for task in rest {
-            corpora.corpus(&recipes[task.index], documents, &run.quiet())?;
-        }
-        side_by_side(rest, recipes, splits, &corpora, run, arrived)
-    })?;
-    Ok(so_far(recipes, &known))
-}
-
-/// Most recipes that run side by side: each holds its own matrices.
-const MOST_AT_ONCE: usize = 4;
-
-/// A recipe to be tried on a split.
-#[derive(Debug, Clone, Copy)]
-struct Task {
-    at: usize,
-    index: usize,
-}
-
-/// What is known, split after split.
-fn so_far(recipes: &[Recipe], known: &[Vec<Option<Outcome>>]) -> Comparison {
-    let outcomes = recipes.iter().zip(known).map(|(recipe, known)| Outcomes {
-        recipe: recipe.to_string(),
-        splits: known.iter().flatten().cloned().collect(),
-    });
-    Comparison { recipes: outcomes.collect() }
-}
-
-/// Does `tasks`, which come split after split, as many at a time as there are workers, and hands over what each found as
-/// soon as it is there. The first fault ends everything.
-fn side_by_side(
-    tasks: &[Task],
-    recipes: &[Recipe],
-    splits: &[Split],
-    corpora: &Tokenised,
-    run: &Run,
-    mut arrived: impl FnMut(Task, Outcome) -> Result<()>,
-) -> Result<()> {
-    let at_once = run.threads().min(MOST_AT_ONCE).min(tasks.len());
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    // Recipes on one split share work; nobody begins with an earlier split than the last one handed out.
-    let sharing: Mutex<Option<(usize, Run)>> = Mutex::new(None);
-    let on_split = |at: usize| -> Run {
-        let mut current = sharing.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*current {
-            Some((split, shared)) if *split == at => shared.counting_apart(),
-            Some((split, _)) if *split > at => run.sharing(),
-            _ => current.insert((at, run.sharing())).1.counting_apart(),
-        }
-    };
-    let work = |task: Task| -> Result<Outcome> {
-        run.check()?;
-        let recipe = &recipes[task.index];
-        let corpus = corpora.known(recipe).ok_or_else(|| Error::data("a corpus was not tokenised"))?;
-        let quiet = on_split(task.at).quiet();
-        let (outcome, _) = fit_and_measure(recipe, corpus, &splits[task.at], &[], &quiet)?;
-        Ok(Outcome { alone: at_once == 1, ..outcome })
-    };
-    let mut fault = None;
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for _ in 0..at_once {
-            let (sender, next, stop, work) = (sender.clone(), &next, &stop, &work);
-            scope.spawn(move || {
-                while let Some(&task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if stop.load(Ordering::Relaxed) || sender.send((task, work(task))).is_err() {
-                        break;
+        for (at, split) in splits.iter().enumerate() {
+            let run = &run.sharing();
+            for (index, recipe) in recipes.iter().enumerate() {
+                run.check()?;
+                let outcome = match kept.as_ref().and_then(|kept| kept.get(index, at)) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let outcome = corpora.measure(recipe, documents, split, &[], run)?.0;
+                        if let Some(kept) = &mut kept {
+                            kept.add(index, at, &outcome)?;
+                        }
+                        outcome
                     }
-                }
-            });
-        }
-        drop(sender);
-        for (task, outcome) in receiver {
-            if fault.is_none()
-                && let Err(error) = outcome.and_then(|outcome| arrived(task, outcome))
-            {
-                stop.store(true, Ordering::Relaxed);
-                fault = Some(error);
+                };
+                comparison.recipes[index].splits.push(outcome);
+                watch(&comparison);
+                run.advance(1);
             }
         }
-    });
-    fault.map_or(Ok(()), Err)
+        Ok(())
+    })?;
+    Ok(comparison)
 }
 
 /// A corpus tokenised once for every way of cutting words that was asked for.
@@ -316,11 +215,6 @@ impl Tokenised {
         };
         Ok(&self.corpora[index].1)
     }
-
-    /// The corpus of a recipe that was asked for before.
-    fn known(&self, recipe: &Recipe) -> Option<&Corpus> {
-        self.corpora.iter().find(|(words, _)| words == recipe.words()).map(|(_, corpus)| corpus)
-    }
 }
 
 /// What `work` gives and the seconds it takes, those included that sharing saved.
@@ -380,7 +274,6 @@ pub(super) fn measure(
         predict_seconds,
         model_bytes: model.to_bytes()?.len() as u64,
         peak_bytes: None,
-        alone: true,
     };
     Ok((outcome, evaluation))
 }
@@ -409,33 +302,6 @@ mod tests {
             recipe.fit(&corpus.select(&split.train).unwrap(), &run).unwrap().to_bytes().unwrap()
         };
         assert!(model(&documents) == model(&blotted));
-    }
-
-    #[test]
-    fn side_by_side_or_alone_the_figures_are_the_same() {
-        let mut documents = demo().unwrap().train;
-        documents.truncate(150);
-        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-        let splits = k_folds(&labels, 4, 1).unwrap();
-        let recipes =
-            ["tfidf | svm(calibrate=0)", "tfidf | lsi(5) | knn(k=3)", "tfidf | lsi(5) | svm", "binary | knn(k=3)"]
-                .map(|text| Recipe::parse(text).unwrap());
-        let figures = |threads: usize| {
-            let mut steps = 0;
-            let run = Run::new(42, threads).unwrap();
-            let found = compare_with(&recipes, &documents, &splits, None, &run, |_| steps += 1).unwrap();
-            assert_eq!(steps, recipes.len() * splits.len());
-            let alone = |outcomes: &Outcomes| outcomes.splits.iter().filter(|outcome| outcome.alone).count();
-            assert!(found.recipes.iter().all(|outcomes| alone(outcomes) == if threads == 1 { 4 } else { 1 }));
-            let values = |outcomes: &Outcomes| outcomes.values(|outcome| outcome.macro_f1);
-            found.recipes.iter().map(values).collect::<Vec<_>>()
-        };
-        assert_eq!(figures(1), figures(2));
-        assert_eq!(figures(1), figures(8));
-        // A recipe that cannot be fitted ends the comparison with its fault, wherever it stands.
-        let bad = Recipe::parse("tfidf | sprinkle(rank=5)").unwrap();
-        let mixed = [recipes[0].clone(), bad];
-        assert!(compare(&mixed, &documents, &splits, &Run::new(42, 2).unwrap()).is_err());
     }
 
     #[test]
@@ -486,7 +352,6 @@ mod tests {
             predict_seconds: 0.0,
             model_bytes: 0,
             peak_bytes: None,
-            alone: true,
         };
         let row = |accuracies: [f64; 4]| Outcomes { recipe: String::new(), splits: accuracies.map(outcome).to_vec() };
         let comparison = Comparison {
