@@ -40,6 +40,7 @@ const MANY_LABELS: &[&str] = &[
     "tfidf(sublinear=true, ngrams=2, min_df=2) | svm",
     "(tfidf(sublinear=true) + tfidf(sublinear=true, ngrams=2, ngrams_min=2, min_df=2) * 0.5) | svm",
     "words(stem=porter, stop=english) | tfidf(sublinear=true, min_df=2) | discriminant(shrinkage=0.1) | knn",
+    "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm(c=0.1)",
     "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm",
 ];
 
