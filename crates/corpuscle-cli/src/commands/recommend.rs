@@ -120,7 +120,7 @@ fn table(found: &Recommendation) -> String {
         row.push(if standing.folds.is_empty() { "-".into() } else { percent(mean(standing)) });
         row.push(standing.folds.len().to_string());
         row.extend(match &tests[index] {
-            Some((test, corrected)) => [points(-test.difference), format!("{corrected:.4}")],
+            Some((_, corrected)) => [points(-found.behind(index)), format!("{corrected:.4}")],
             None => [String::new(), String::new()],
         });
         row.push(standing.fold_seconds.map_or("-".into(), |seconds| format!("{seconds:.2} s")));
@@ -149,11 +149,13 @@ fn verdict(found: &Recommendation, budget: Duration) -> String {
     let test: Option<(usize, (TTest, f64))> =
         found.runner_up().and_then(|second| Some((second, found.tests()[second]?)));
     match (found.runner_up(), test) {
-        (_, Some((second, (test, corrected)))) => format!(
-            "{won}, {:.2} points before `{}`; the difference is {} (p = {corrected:.4}, paired t-test over the folds, Holm)",
-            100.0 * test.difference,
+        (_, Some((second, (_, corrected)))) => format!(
+            "{won}, {:.2} points before `{}`; the difference is {} (p = {corrected:.4}, paired t-test over the first {} \
+             folds, Holm)",
+            100.0 * found.behind(second),
             found.standings[second].recipe,
             if corrected < SIGNIFICANT { "significant" } else { "not significant" },
+            found.first_round,
         ),
         (Some(second), None) => {
             format!(

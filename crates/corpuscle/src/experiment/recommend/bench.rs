@@ -175,7 +175,9 @@ impl Referee for Bench<'_> {
     }
 
     fn tested(&self, folds: usize) -> usize {
-        self.folds.iter().take(folds).map(|fold| fold.test.len()).sum()
+        // In a second round the same documents are tested again.
+        let tested: usize = self.folds.iter().take(folds).map(|fold| fold.test.len()).sum();
+        tested.min(self.labels.labelled_rows().len())
     }
 
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64 {
