@@ -5,7 +5,7 @@ use corpuscle::experiment::{Protocol, Reproduction};
 use corpuscle::report::html::{Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, Series};
 
-use super::text::{self, Table};
+use super::text::{self, Table, draws};
 
 pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
     let mut sections = vec![Section::Text {
@@ -42,7 +42,8 @@ pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         });
     }
     sections.push(Section::Facts { heading: "Protocol".into(), rows: facts(protocol, result, run) });
-    Report { title: protocol.title.clone(), question: format!("Does {} hold here?", protocol.name), sections }.render()
+    Report { title: protocol.title.clone(), question: "Does what the paper reports hold here?".to_string(), sections }
+        .render()
 }
 
 fn table(heading: &str, Table { columns, rows }: Table) -> Section {
@@ -70,13 +71,18 @@ fn curve(protocol: &Protocol, result: &Reproduction) -> Section {
         log_x: protocol.along.as_ref().is_some_and(|along| along.name == "labels"),
     };
     let spread: Vec<Vec<f64>> = (0..protocol.systems.len())
-        .map(|number| result.points.iter().map(|point| scale * point.spread(number, figure).1).collect())
+        .map(|number| result.points.iter().map(|point| scale * finite(point.spread(number, figure).1)).collect())
         .collect();
     Section::Chart {
         heading: "The curve".into(),
         chart: chart.render_with_spread(&spread),
-        caption: format!("Means of {} draws; bars reach one standard deviation up and down.", result.runs),
+        caption: format!("Means of {}; bars reach one standard deviation up and down.", draws(result.runs)),
     }
+}
+
+/// One draw has no spread, and its bar no length.
+fn finite(deviation: f64) -> f64 {
+    if deviation.is_finite() { deviation } else { 0.0 }
 }
 
 fn sprinkling(result: &Reproduction) -> [Section; 2] {
@@ -127,7 +133,7 @@ fn variability(result: &Reproduction) -> Section {
     Section::Chart {
         heading: "How much documents of one topic differ".into(),
         chart: chart.render(),
-        caption: format!("Test documents, means of {} draws.", result.runs),
+        caption: format!("Test documents, means of {}.", draws(result.runs)),
     }
 }
 

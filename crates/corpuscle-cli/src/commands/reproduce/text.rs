@@ -20,12 +20,12 @@ impl Table {
 
 pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
     let mut text = format!(
-        "{}\n{}\n{}\n{} documents, {} draws, seed {}\n\n",
+        "{}\n{}\n{}\n{} documents, {}, seed {}\n\n",
         protocol.title,
         protocol.paper,
         protocol.note,
         output::count(result.documents),
-        result.runs,
+        draws(result.runs),
         run.seed()
     );
     text.push_str(&match &protocol.along {
@@ -48,6 +48,11 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         text.push_str(&variability(result).text());
     }
     text
+}
+
+/// "1 draw", "5 draws".
+pub(super) fn draws(runs: usize) -> String {
+    format!("{runs} draw{}", if runs == 1 { "" } else { "s" })
 }
 
 fn shown(figure: Figure, value: f64) -> String {
@@ -154,7 +159,11 @@ pub(super) fn claims(protocol: &Protocol, result: &Reproduction) -> Table {
                 _ => String::new(),
             };
             let what = format!("{} {how} {} by {}{place}", claim.better, claim.than, claim.by.title());
-            let verdict = if tested.holds { "holds" } else { "does not hold" };
+            let verdict = match (tested.test, tested.holds) {
+                (None, _) => "one draw, not tested",
+                (_, true) => "holds",
+                (_, false) => "does not hold",
+            };
             vec![what, difference, interval, p, verdict.into()]
         })
     });

@@ -82,10 +82,13 @@ pub struct ClaimTest {
 }
 
 impl Point {
-    /// Mean and standard deviation of a figure of a system.
+    /// Mean and standard deviation of a figure of a system; one run has no deviation (NaN).
     pub fn spread(&self, system: usize, figure: Figure) -> (f64, f64) {
         let values = self.values[system].get(&figure).map_or(&[][..], Vec::as_slice);
-        mean_and_deviation(values).unwrap_or((values.first().copied().unwrap_or(f64::NAN), f64::NAN))
+        match values {
+            [only] => (*only, f64::NAN),
+            values => mean_and_deviation(values).unwrap_or((f64::NAN, f64::NAN)),
+        }
     }
 }
 
