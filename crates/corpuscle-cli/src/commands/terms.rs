@@ -84,7 +84,8 @@ fn neighbours(near: &Neighbourhood) -> String {
         vec![before_term, before_value, term, value]
     });
     let headings = [format!("near {} before", near.term), format!("after {}", near.stage)];
-    output::table(&[&headings[0], "cosine", &headings[1], "cosine"], 1, rows)
+    // Cosines are all of one width, so that words and cosines can both begin at the left.
+    output::table(&[&headings[0], "cosine", &headings[1], "cosine"], 4, rows)
 }
 
 fn table(pairs: &[TermPair]) -> String {

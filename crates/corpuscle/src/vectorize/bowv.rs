@@ -80,8 +80,9 @@ impl BowvModel {
     }
 
     /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
+    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
         self.composite.save(out);
+        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.

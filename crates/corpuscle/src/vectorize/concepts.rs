@@ -106,10 +106,11 @@ impl ConceptsModel {
     }
 
     /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
+    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
         self.space.save(out);
         out.put_u32("clusters", &self.clusters);
         out.put_f32("weights", &[self.weights.len()], &self.weights);
+        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.

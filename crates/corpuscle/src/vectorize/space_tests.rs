@@ -84,9 +84,12 @@ fn all_four_transform_store_and_keep_their_bits() {
     let ((scdv, a), (bowv, b), (concepts, c), (average, d)) = one;
     let run = Run::new(4, 1).unwrap();
     let all = tokens(&texts(), &run);
-    assert_eq!(round_trip(|out| scdv.save(out), ScdvModel::load).unwrap().transform(&all, &run).unwrap(), a);
-    assert_eq!(round_trip(|out| bowv.save(out), BowvModel::load).unwrap().transform(&all, &run).unwrap(), b);
-    assert_eq!(round_trip(|out| concepts.save(out), ConceptsModel::load).unwrap().transform(&all, &run).unwrap(), c);
+    assert_eq!(round_trip(|out| scdv.save(out).unwrap(), ScdvModel::load).unwrap().transform(&all, &run).unwrap(), a);
+    assert_eq!(round_trip(|out| bowv.save(out).unwrap(), BowvModel::load).unwrap().transform(&all, &run).unwrap(), b);
+    assert_eq!(
+        round_trip(|out| concepts.save(out).unwrap(), ConceptsModel::load).unwrap().transform(&all, &run).unwrap(),
+        c
+    );
     let loaded = round_trip(|out| average.save(out).unwrap(), AverageModel::load).unwrap();
     assert_eq!(loaded.transform(&all, &run).unwrap(), d);
     assert_eq!((a.cols(), b.cols(), c.cols(), d.cols()), (18, 21, 3, 6));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AnyStage, StageInfo, StageKind, word_of};
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::Matrix;
 use crate::recipe::arguments::{Arguments, Parameter, Shown};
 use crate::recipe::stage::{FittedVectorizer, Stage, Vectorizer};
 use crate::store::{StoreReader, StoreWriter};
@@ -84,8 +84,43 @@ fn composite_names(stage: &str, columns: usize, clusters: usize, dim: usize) -> 
         .collect()
 }
 
-fn dense(x: crate::matrix::Dense) -> Result<Matrix> {
-    Matrix::new(Csr::empty(x.rows(), 0), x, 0)
+/// What all four have in common: the parameters as a stage still to be fitted and the model as a fitted one, whose columns
+/// are named by a function of the model.
+macro_rules! adapter {
+    ($params:ty, $model:ty, $names:expr) => {
+        impl Vectorizer for $params {
+            fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
+                let (model, x) = <$params>::fit(self, tokens, run)?;
+                Ok((Box::new(model), x.into()))
+            }
+
+            fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>> {
+                Ok(Box::new(<$model>::load(store)?))
+            }
+        }
+
+        impl FittedVectorizer for $model {
+            fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+                Ok(<$model>::transform(self, tokens, run)?.into())
+            }
+
+            fn save(&self, out: &mut StoreWriter) -> Result<()> {
+                <$model>::save(self, out)
+            }
+
+            fn feature_names(&self) -> Vec<String> {
+                $names(self)
+            }
+
+            fn n_columns(&self) -> usize {
+                self.n_features()
+            }
+
+            fn word_space(&self) -> Option<&WordSpace> {
+                Some(self.space())
+            }
+        }
+    };
 }
 
 pub(super) const SCDV: StageInfo = StageInfo {
@@ -138,39 +173,9 @@ impl Stage for ScdvParams {
     }
 }
 
-impl Vectorizer for ScdvParams {
-    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
-        let (model, x) = ScdvParams::fit(self, tokens, run)?;
-        Ok((Box::new(model), x.into()))
-    }
-
-    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>> {
-        Ok(Box::new(ScdvModel::load(store)?))
-    }
-}
-
-impl FittedVectorizer for ScdvModel {
-    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        Ok(ScdvModel::transform(self, tokens, run)?.into())
-    }
-
-    fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        ScdvModel::save(self, out);
-        Ok(())
-    }
-
-    fn feature_names(&self) -> Vec<String> {
-        composite_names("scdv", self.n_features(), self.posteriors().cols(), self.space().vectors().dim())
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_features()
-    }
-
-    fn word_space(&self) -> Option<&WordSpace> {
-        Some(self.space())
-    }
-}
+adapter!(ScdvParams, ScdvModel, |model: &ScdvModel| {
+    composite_names(SCDV.name, model.n_features(), model.posteriors().cols(), model.space().vectors().dim())
+});
 
 pub(super) const BOWV: StageInfo = StageInfo {
     name: "bowv",
@@ -216,40 +221,10 @@ impl Stage for BowvParams {
     }
 }
 
-impl Vectorizer for BowvParams {
-    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
-        let (model, x) = BowvParams::fit(self, tokens, run)?;
-        Ok((Box::new(model), x.into()))
-    }
-
-    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>> {
-        Ok(Box::new(BowvModel::load(store)?))
-    }
-}
-
-impl FittedVectorizer for BowvModel {
-    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        Ok(BowvModel::transform(self, tokens, run)?.into())
-    }
-
-    fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        BowvModel::save(self, out);
-        Ok(())
-    }
-
-    fn feature_names(&self) -> Vec<String> {
-        let dim = self.space().vectors().dim();
-        composite_names("bowv", self.n_features(), self.n_features() / (dim + 1), dim)
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_features()
-    }
-
-    fn word_space(&self) -> Option<&WordSpace> {
-        Some(self.space())
-    }
-}
+adapter!(BowvParams, BowvModel, |model: &BowvModel| {
+    let dim = model.space().vectors().dim();
+    composite_names(BOWV.name, model.n_features(), model.n_features() / (dim + 1), dim)
+});
 
 pub(super) const CONCEPTS: StageInfo = StageInfo {
     name: "concepts",
@@ -279,39 +254,9 @@ impl Stage for ConceptsParams {
     }
 }
 
-impl Vectorizer for ConceptsParams {
-    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
-        let (model, x) = ConceptsParams::fit(self, tokens, run)?;
-        Ok((Box::new(model), x.into()))
-    }
-
-    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>> {
-        Ok(Box::new(ConceptsModel::load(store)?))
-    }
-}
-
-impl FittedVectorizer for ConceptsModel {
-    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        Ok(ConceptsModel::transform(self, tokens, run)?.into())
-    }
-
-    fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        ConceptsModel::save(self, out);
-        Ok(())
-    }
-
-    fn feature_names(&self) -> Vec<String> {
-        (0..self.n_features()).map(|concept| format!("concept {concept}")).collect()
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_features()
-    }
-
-    fn word_space(&self) -> Option<&WordSpace> {
-        Some(self.space())
-    }
-}
+adapter!(ConceptsParams, ConceptsModel, |model: &ConceptsModel| {
+    (0..model.n_features()).map(|concept| format!("concept {concept}")).collect()
+});
 
 pub(super) const AVERAGE: StageInfo = StageInfo {
     name: "average",
@@ -353,36 +298,5 @@ impl Stage for AverageParams {
     }
 }
 
-impl Vectorizer for AverageParams {
-    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Box<dyn FittedVectorizer>, Matrix)> {
-        let (model, x) = AverageParams::fit(self, tokens, run)?;
-        Ok((Box::new(model), dense(x)?))
-    }
-
-    fn load(&self, store: &StoreReader<'_>) -> Result<Box<dyn FittedVectorizer>> {
-        Ok(Box::new(AverageModel::load(store)?))
-    }
-}
-
-impl FittedVectorizer for AverageModel {
-    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        dense(AverageModel::transform(self, tokens, run)?)
-    }
-
-    fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        AverageModel::save(self, out)
-    }
-
-    /// Dimensions stand for no term.
-    fn feature_names(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn n_columns(&self) -> usize {
-        self.n_features()
-    }
-
-    fn word_space(&self) -> Option<&WordSpace> {
-        Some(self.space())
-    }
-}
+// Dimensions stand for no term.
+adapter!(AverageParams, AverageModel, |_: &AverageModel| Vec::new());
