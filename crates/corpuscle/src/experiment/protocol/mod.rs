@@ -83,6 +83,9 @@ pub struct Protocol {
     pub sprinkling: Option<Sprinkling>,
     /// How the data differ from the paper's.
     pub note: String,
+    /// Whether values are chosen by one round of folds, however few the documents: see [`Protocol::filled`].
+    #[serde(skip)]
+    pub quick: bool,
 }
 
 fn text() -> String {
@@ -322,7 +325,8 @@ impl Protocol {
         Ok(protocol)
     }
 
-    /// The same with its constants put into the recipes.
+    /// The same with its constants put into the recipes; `quick` takes the smaller ones, and one round of folds for
+    /// every choice.
     #[must_use]
     pub fn filled(&self, quick: bool) -> Self {
         let mut filled = self.clone();
@@ -333,6 +337,7 @@ impl Protocol {
             }
         }
         filled.constants.clear();
+        filled.quick = quick;
         filled
     }
 

@@ -250,7 +250,7 @@ impl Protocol {
     ) -> Result<Done> {
         let mut best = 0;
         if candidates.len() > 1 {
-            let splits = tuning(labels, draw, run.seed())?;
+            let splits = tuning(labels, draw, if self.quick { 1 } else { MOST_ROUNDS }, run.seed())?;
             let sign = if self.figures[0].is_cost() { -1.0 } else { 1.0 };
             let mut highest = f64::NEG_INFINITY;
             for (number, (recipe, _)) in candidates.iter().enumerate() {
@@ -289,13 +289,13 @@ impl Protocol {
 }
 
 /// Splits that values are chosen by: the development part, or folds of the training part, in as many rounds as [`CHOOSING`] asks.
-fn tuning(labels: &Labels, draw: &Draw, seed: u64) -> Result<Vec<Split>> {
+fn tuning(labels: &Labels, draw: &Draw, most_rounds: usize, seed: u64) -> Result<Vec<Split>> {
     if !draw.development.is_empty() {
         return Ok(vec![Split { train: draw.train.clone(), test: draw.development.clone() }]);
     }
     let rows = |part: &[usize]| part.iter().map(|&row| draw.train[row]).collect::<Vec<usize>>();
     let labels = labels.select(&draw.train);
-    let rounds = (CHOOSING / labels.labelled_rows().len().max(1)).clamp(1, MOST_ROUNDS) as u64;
+    let rounds = (CHOOSING / labels.labelled_rows().len().max(1)).clamp(1, most_rounds) as u64;
     let mut splits = Vec::new();
     for round in 0..rounds {
         let folds = k_folds(&labels, FOLDS, seed.wrapping_add(round.wrapping_mul(0x9E37_79B9_7F4A_7C15)))?;
