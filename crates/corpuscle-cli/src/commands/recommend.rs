@@ -189,6 +189,7 @@ fn as_json(found: &Recommendation, budget: Duration, train_seconds: f64, predict
         "objective": found.objective.name(),
         "setting": match found.setting { Setting::ManyLabels => "many labels", Setting::FewLabels => "few labels" },
         "folds": found.folds,
+        "first_round": found.first_round,
         "budget_seconds": budget.as_secs_f64(),
         "train_seconds": output::round(train_seconds, 6),
         "predict_seconds_per_document": predict_seconds,
