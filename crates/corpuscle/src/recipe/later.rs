@@ -182,7 +182,7 @@ impl<'a> Later<'a> {
 
     /// How many of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
     /// documents `rows` of all, represented without knowledge of labels; `None` when there are too few for one. Folds are
-    /// [`blocks`], as for every choice of a value.
+    /// [`blocks`], as for `c=auto`; the other choices here still go by random ones.
     pub fn right_as_is(
         &self,
         stage: &'static str,
@@ -203,6 +203,9 @@ impl<'a> Later<'a> {
             run.check()?;
             let rest = without(&all, &held);
             let (known, truth) = (labels.select(&rest), labels.select(&held));
+            if known.class_counts().iter().filter(|&&count| count > 0).count() < 2 {
+                return Ok(None);
+            }
             let weights: Option<Vec<f32>> =
                 self.weights.map(|weights| rest.iter().map(|&row| weights[rows[row]]).collect());
             let (x, held) = (x.select_rows(&rest), x.select_rows(&held));

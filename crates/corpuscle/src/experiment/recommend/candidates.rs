@@ -2,7 +2,8 @@
 //!
 //! Chosen by cross-validation on the training rows of the five corpora the project measures on (newsgroups, Reuters,
 //! telephone conversations, reviews, search snippets): nearly every one was best or within a standard deviation of the
-//! best on one of them. The first is what the others have to beat.
+//! best on one of them. The first is what the others have to beat. `svm(c=0.1)` behind dCoT was thought of after test
+//! figures of the snippets had been seen, and won on training rows.
 
 /// What there is to learn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 //! The winner has the highest mean; whether it is more than luck is told by a paired t-test over the folds against each
 //! candidate that went all the way, corrected by Holm. Below a few thousand documents one round of folds tells candidates
 //! apart that differ by one or two of them, so while time is left a second round with twice as many folds follows; the
-//! t-test keeps to the first, because folds of two rounds are not independent. How many rounds there is time for depends on the machine, so the
-//! choice can differ from run to run; the model of a given recipe does not.
+//! t-test keeps to the first, because folds of two rounds are not independent. How many rounds there is time for depends
+//! on the machine, so the choice can differ from run to run; the model of a given recipe does not.
 //!
 //! ```
 //! use std::time::Duration;
