@@ -170,9 +170,7 @@ impl<'a> Later<'a> {
             }
             let mut judge = |choice: usize, rows: &Matrix, held: &Matrix| {
                 let scores = classifier.fit(rows, &known, weights.as_deref(), run)?.scores(held, run)?;
-                let best = Predictions::best(&scores)?;
-                let good = |row: &usize| best.of(*row).iter().any(|&class| truth.has(*row, class));
-                right[choice] += (0..truth.len()).filter(good).count();
+                right[choice] += count_right(&scores, &truth)?;
                 Ok(())
             };
             project(&x.select_rows(&rest), &known, &x.select_rows(&held), &mut judge)?;
@@ -180,7 +178,7 @@ impl<'a> Later<'a> {
         Ok(Some(right))
     }
 
-    /// How many of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
+    /// Which of the labelled documents the classifier gets right in a cross-validation on `x`, whose rows are the
     /// documents `rows` of all, represented without knowledge of labels; `None` when there are too few for one. Folds are
     /// [`blocks`], as for `c=auto`; the other choices here still go by random ones.
     pub fn right_as_is(
@@ -191,14 +189,14 @@ impl<'a> Later<'a> {
         rows: &[usize],
         folds: usize,
         run: &Run,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Option<Vec<bool>>> {
         if rows.len() < 2 * folds {
             return Ok(None);
         }
         let (labels, run) = (labels.select(rows), run.quiet());
         let all: Vec<usize> = (0..rows.len()).collect();
         let choices = self.classifier(stage)?.choosing();
-        let mut right = vec![0; choices.len()];
+        let mut right = vec![vec![false; rows.len()]; choices.len()];
         for held in blocks(&labels, folds)? {
             run.check()?;
             let rest = without(&all, &held);
@@ -208,13 +206,13 @@ impl<'a> Later<'a> {
             }
             let weights: Option<Vec<f32>> =
                 self.weights.map(|weights| rest.iter().map(|&row| weights[rows[row]]).collect());
-            let (x, held) = (x.select_rows(&rest), x.select_rows(&held));
+            let (x, tested) = (x.select_rows(&rest), x.select_rows(&held));
             for (classifier, right) in choices.iter().zip(&mut right) {
-                let fitted = classifier.fit(&x, &known, weights.as_deref(), &run)?;
-                *right += count_right(&fitted.scores(&held, &run)?, &truth)?;
+                let scores = classifier.fit(&x, &known, weights.as_deref(), &run)?.scores(&tested, &run)?;
+                held.iter().zip(right_rows(&scores, &truth)?).for_each(|(&row, good)| right[row] = good);
             }
         }
-        Ok(right.into_iter().max())
+        Ok(right.into_iter().rev().max_by_key(|right| right.iter().filter(|&&good| good).count()))
     }
 
     fn classifier(&self, stage: &'static str) -> Result<&'a dyn Classifier> {
@@ -244,8 +242,13 @@ impl<'a> Later<'a> {
 
 /// Documents whose best class is one of theirs.
 fn count_right(scores: &Dense, truth: &Labels) -> Result<usize> {
+    Ok(right_rows(scores, truth)?.into_iter().filter(|&good| good).count())
+}
+
+/// Whether the best class of each document is one of its own.
+fn right_rows(scores: &Dense, truth: &Labels) -> Result<Vec<bool>> {
     let best = Predictions::best(scores)?;
-    Ok((0..truth.len()).filter(|&row| best.of(row).iter().any(|&class| truth.has(row, class))).count())
+    Ok((0..truth.len()).map(|row| best.of(row).iter().any(|&class| truth.has(row, class))).collect())
 }
 
 /// Rows are true classes, columns the ones with the best score; every class of `labels` has its row.

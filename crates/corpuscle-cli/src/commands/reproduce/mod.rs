@@ -24,6 +24,7 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/sprinkling-dimensions.json"),
     include_str!("../../../../../reproduce/varnorm-switchboard.json"),
     include_str!("../../../../../reproduce/varnorm-newsgroups.json"),
+    include_str!("../../../../../reproduce/dcot-labels-newsgroups.json"),
     include_str!("../../../../../reproduce/dcot-labels-reuters.json"),
     include_str!("../../../../../reproduce/dcot-labels-snippets.json"),
     include_str!("../../../../../reproduce/dcot-noise.json"),

@@ -33,6 +33,40 @@ fn clusters_come_apart_and_the_divergence_falls() {
     assert!(right.count() >= 396);
 }
 
+/// Numbers of the `k` points nearest to each.
+fn nearest(points: &[Vec<f64>], k: usize) -> Vec<Vec<usize>> {
+    let squared = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    let of = |point: &Vec<f64>, at: usize| {
+        let mut others: Vec<usize> = (0..points.len()).filter(|&other| other != at).collect();
+        others.sort_by(|&a, &b| squared(point, &points[a]).total_cmp(&squared(point, &points[b])));
+        others.truncate(k);
+        others
+    };
+    points.iter().enumerate().map(|(at, point)| of(point, at)).collect()
+}
+
+/// `python tests/fixtures/make_map.py`. Maps of one set differ from run to run, so what is compared is how good they are:
+/// the divergence that both minimise, and how many of each point's ten nearest stay among them.
+#[test]
+fn the_map_is_as_good_as_the_exact_one_of_scikit_learn() {
+    #[derive(Deserialize)]
+    struct Fixture {
+        rows: Vec<Vec<f64>>,
+        divergence: f64,
+        kept: f64,
+    }
+    let fixture: Fixture = serde_json::from_str(include_str!("../../../tests/fixtures/map.json")).unwrap();
+    let values = fixture.rows.iter().flatten().map(|&value| value as f32).collect();
+    let x = Matrix::from(Dense::new(fixture.rows.len(), 8, values).unwrap());
+    let layout = MapParams::default().lay_out(&x, &Run::new(42, 2).unwrap()).unwrap();
+    assert!(layout.divergence < 1.05 * fixture.divergence, "{} {}", layout.divergence, fixture.divergence);
+    let points: Vec<Vec<f64>> = layout.points.iter().map(|point| point.to_vec()).collect();
+    let (near, here) = (nearest(&fixture.rows, 10), nearest(&points, 10));
+    let stayed = near.iter().zip(&here).map(|(a, b)| a.iter().filter(|at| b.contains(at)).count()).sum::<usize>();
+    let kept = stayed as f64 / (10 * points.len()) as f64;
+    assert!(kept > fixture.kept - 0.02, "{kept} {}", fixture.kept);
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     let x = clustered(700, 5, 1.5);

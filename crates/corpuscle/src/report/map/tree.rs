@@ -173,8 +173,7 @@ mod tests {
 
     fn plain(points: &[Point], at: usize) -> (Point, f64) {
         let (mut force, mut total) = ([0f64; 2], 0f64);
-        for (other, point) in points.iter().enumerate().filter(|(other, _)| *other != at) {
-            let _ = other;
+        for (_, point) in points.iter().enumerate().filter(|(other, _)| *other != at) {
             let d = [points[at][0] - point[0], points[at][1] - point[1]];
             let q = 1.0 / (1.0 + d[0] * d[0] + d[1] * d[1]);
             total += q;

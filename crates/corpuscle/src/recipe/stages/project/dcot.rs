@@ -13,12 +13,14 @@ use crate::recipe::stage::{ColumnWeights, FittedProjector, Projector, Stage};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Key, Result, Run};
 
-/// What `noise=auto` chooses from; the first of equals wins, so the usual value comes first.
+/// What `noise=auto` chooses from; the usual value comes first.
 const NOISES: [f64; 4] = [0.97, 0.9, 0.99, 0.7];
-/// What `layers=auto` chooses from.
+/// What `layers=auto` chooses from; the usual one comes first.
 const LAYERS: [usize; 3] = [2, 1, 3];
 /// What `weight=auto` chooses from; the smallest leaves little more than the document itself.
-const WEIGHTS: [f64; 5] = [2.0, 0.5, 0.125, 0.03125, 8.0];
+const WEIGHTS: [f64; 5] = [8.0, 2.0, 0.5, 0.125, 0.03125];
+/// Labels of each class at which reconstructions and document are worth about the same; see [`usual_weight`].
+const LABELS_FOR_EQUAL: f64 = 40.0;
 /// Folds of those choices.
 const FOLDS: usize = 3;
 /// A list of terms that starts so is the name of a file that holds them, one a line.
@@ -37,7 +39,7 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
     kind: StageKind::Project,
     about: "puts beside each document its frequent terms, reconstructed from all its words; needs no labels",
     parameters: &[
-        Parameter { name: "prototypes", about: "terms to reconstruct (1000)" },
+        Parameter { name: "prototypes", about: "terms to reconstruct (2000)" },
         Parameter {
             name: "noise",
             about: "share of words removed while learning (0.97), or auto: by cross-validation",
@@ -188,7 +190,8 @@ impl DcotParams {
 
     /// The noise, the number of layers and then the weight whose documents the classifier gets right most often on
     /// held-out folds. The layers know no labels, so each noise is fitted once, on all documents, and only the classifier
-    /// fold by fold.
+    /// fold by fold. What is usual stays unless another value is [clearly](clearly_more) better: with a hundred labels
+    /// the best of five values by count is often only the luckiest.
     fn fit_best(
         &self,
         x: Matrix,
@@ -205,15 +208,15 @@ impl DcotParams {
             Layers::Value(value) => vec![value],
             Layers::Auto => LAYERS.to_vec(),
         };
-        let weights = match self.weight {
-            Weight::Value(value) => vec![value],
-            Weight::Auto => WEIGHTS.to_vec(),
+        let usual = match self.weight {
+            Weight::Value(value) => value,
+            Weight::Auto => usual_weight(labels),
         };
         let most = counts.iter().copied().max().unwrap_or(1);
         let rows = labels.labelled_rows();
-        let right = |x: &Matrix| -> Result<usize> {
-            // Without a cross-validation all are equal, and the first of each list is the usual value.
-            Ok(later.right_as_is(DCOT.name, x, labels, &rows, FOLDS, run)?.unwrap_or(0))
+        let right = |x: &Matrix| -> Result<Vec<bool>> {
+            // Without a cross-validation all are equal, and what is usual stays.
+            Ok(later.right_as_is(DCOT.name, x, labels, &rows, FOLDS, run)?.unwrap_or_default())
         };
         if rows.len() < 2 * FOLDS {
             run.warn("dcot: too few labelled documents to choose noise, layers or weight; the usual ones are taken");
@@ -223,47 +226,67 @@ impl DcotParams {
             let params = DcotParams {
                 noise: Noise::Value(noise),
                 layers: Layers::Value(most),
-                weight: Weight::Value(weights[0]),
+                // Whatever the labels make usual, draws of them shall have the layers in common.
+                weight: Weight::Value(1.0),
                 ..self.clone()
             };
             let layers = params.shared_layers(&x, &prototypes, later, run)?;
             let (model, z) = layers.as_ref();
             let labelled = Matrix::new(x.sparse().select_rows(&rows), z.select_rows(&rows), 0)?;
-            let mut found: Option<(usize, usize)> = None;
             for &count in &counts {
-                let part = first_layers(&labelled, count * prototypes.len(), 1.0)?;
+                let part = first_layers(&labelled, count * prototypes.len(), usual.sqrt() as f32)?;
                 let right = right(&part)?;
-                if found.is_none_or(|(most, _)| right > most) {
-                    found = Some((right, count));
+                if best.as_ref().is_none_or(|best| clearly_more(&right, &best.right)) {
+                    let labelled = first_layers(&labelled, count * prototypes.len(), 1.0)?;
+                    best = Some(Chosen { right, model: model.clone().truncated(count), labelled });
                 }
             }
-            if let Some((right, count)) = found
-                && best.as_ref().is_none_or(|best| right > best.right)
-            {
-                let labelled = first_layers(&labelled, count * prototypes.len(), 1.0)?;
-                best = Some(Chosen { right, model: model.clone().truncated(count), labelled });
-            }
         }
-        let Chosen { right: mut most, model, labelled } =
+        let Chosen { right: at_usual, model, labelled } =
             best.ok_or_else(|| Error::data("dcot: there is nothing to choose from"))?;
-        let mut factor = 1.0;
-        for weight in &weights[1..] {
-            let other = weight / weights[0];
+        let (mut weight, mut most) = (usual, number(&at_usual));
+        let others = WEIGHTS.iter().filter(|&&other| self.weight == Weight::Auto && other != usual);
+        for &other in others {
             let part = first_layers(&labelled, labelled.dense().cols(), other.sqrt() as f32)?;
-            let more = right(&part)?;
-            if more > most {
-                (most, factor) = (more, other);
+            let right = right(&part)?;
+            if clearly_more(&right, &at_usual) && number(&right) > most {
+                (weight, most) = (other, number(&right));
             }
         }
-        let model = model.reweighted(factor);
+        let model = model.reweighted(weight);
         let rows = model.transform(x, run)?;
         Ok((model, rows))
     }
 }
 
-/// The best so far: how many documents it gets right, its layers, and the labelled documents in them.
+/// The weight for so many labels, of those there are to choose from: 40 labels of a class make reconstructions worth as
+/// much as the document, fewer more. Rare classes count for what they hold (the classes are as many as equally large
+/// ones would be with the same entropy).
+fn usual_weight(labels: &Labels) -> f64 {
+    let counts = labels.class_counts();
+    let total: f64 = counts.iter().map(|&count| count as f64).sum();
+    let shares = counts.iter().filter(|&&count| count > 0).map(|&count| count as f64 / total);
+    let classes = (-shares.map(|share| share * share.ln()).sum::<f64>()).exp();
+    let wanted = (LABELS_FOR_EQUAL * classes / total.max(1.0)).ln();
+    let nearest = |a: &f64, b: &f64| (a.ln() - wanted).abs().total_cmp(&(b.ln() - wanted).abs());
+    WEIGHTS.into_iter().min_by(nearest).unwrap_or(WEIGHTS[1])
+}
+
+/// Whether one choice is right more often than another by more than two standard errors of the difference; one is the
+/// square root of the number of documents that only one of them gets right.
+fn clearly_more(right: &[bool], than: &[bool]) -> bool {
+    let only = |a: &[bool], b: &[bool]| a.iter().zip(b).filter(|&(&a, &b)| a && !b).count() as f64;
+    let (won, lost) = (only(right, than), only(than, right));
+    won - lost > 2.0 * (won + lost).sqrt()
+}
+
+fn number(right: &[bool]) -> usize {
+    right.iter().filter(|&&good| good).count()
+}
+
+/// The best so far: which documents it gets right, its layers, and the labelled documents in them.
 struct Chosen {
-    right: usize,
+    right: Vec<bool>,
     model: DcotModel,
     labelled: Matrix,
 }
@@ -297,5 +320,40 @@ impl FittedProjector for DcotModel {
 
     fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Option<Vec<ColumnWeights>>> {
         DcotModel::reconstruct(self, x, run).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(counts: &[usize]) -> Labels {
+        let names: Vec<String> = (0..counts.len()).map(|class| format!("class {class:02}")).collect();
+        let of_class = |class: usize| std::iter::repeat_n(Some(names[class].as_str()), counts[class]);
+        Labels::from_single((0..counts.len()).flat_map(of_class))
+    }
+
+    #[test]
+    fn the_fewer_the_labels_of_a_class_the_more_reconstructions_weigh() {
+        let at = |each: usize, classes: usize| usual_weight(&labels(&vec![each; classes]));
+        assert_eq!(
+            [at(2, 20), at(5, 20), at(25, 20), at(50, 20), at(250, 20), at(5000, 20)],
+            [8.0, 8.0, 2.0, 0.5, 0.125, 0.03125]
+        );
+        assert_eq!(at(25, 2), at(25, 50));
+        // Thirty classes of one document each hardly count beside two large ones.
+        let mut counts = vec![1; 30];
+        counts.extend([1000, 1000]);
+        assert_eq!(usual_weight(&labels(&counts)), usual_weight(&labels(&[1000, 1000])));
+        assert!(WEIGHTS.contains(&usual_weight(&labels(&[]))));
+    }
+
+    #[test]
+    fn two_standard_errors_are_clear_and_less_is_not() {
+        let right = |good: std::ops::Range<usize>| -> Vec<bool> { (0..20).map(|row| good.contains(&row)).collect() };
+        assert!(clearly_more(&right(0..15), &right(0..10)), "five won, none lost");
+        assert!(!clearly_more(&right(0..14), &right(0..10)), "four won, none lost");
+        assert!(!clearly_more(&right(4..13), &right(0..8)), "five won, four lost");
+        assert!(!clearly_more(&[], &[]));
     }
 }
