@@ -5,7 +5,9 @@
 //! ```
 //! `20..120` are whole numbers, `0.1..2` (an end with a point or exponent) real ones, `log` steps by ratios instead of
 //! differences, and `{1|3|10}` lists the values. Every trial is one cross-validation on the rows handed in, all trials
-//! on the same folds, every stage fitted inside the fold; other rows are never seen. See [`tune`] for the search.
+//! on the same folds, every stage fitted inside the fold; other rows are never seen. Folds are runs of neighbouring rows
+//! of each class, as for `recommend`: documents of one source must not help each other. What trials have in common, such
+//! as all stages before the first range, is done once for each fold. See [`tune`] for the search.
 //!
 //! ```
 //! use corpuscle::{Run, corpus, experiment::{Space, TuneParams, tune}};

@@ -10,7 +10,7 @@ use crate::corpus::{Document, Labels};
 use crate::experiment::compare::Tokenised;
 use crate::experiment::objective::Objective;
 use crate::experiment::significance::mean_and_deviation;
-use crate::experiment::splits::{Split, k_folds};
+use crate::experiment::splits::{Split, blocked_folds};
 use crate::recipe::Recipe;
 use crate::{Error, Result, Run};
 
@@ -107,9 +107,11 @@ pub fn tune(
     let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
     let mut bench = Bench {
         documents,
-        folds: k_folds(&labels, params.folds, run.seed())?,
+        folds: blocked_folds(&labels, params.folds)?,
         objective: Objective::of(&labels),
         corpora: Tokenised::default(),
+        // Trials differ in a few values, and all before the first of them is the same work.
+        run: run.quiet().sharing(),
     };
     let clock = Clock::new(params);
     let mut proposer = Proposer::new(space, run);
@@ -123,7 +125,7 @@ pub fn tune(
             let started = Instant::now();
             let recipe = space.recipe(&point)?;
             let deadline = if found.trials.is_empty() { None } else { clock.end() };
-            let (folds, failed) = match bench.measure(&recipe, deadline, run) {
+            let (folds, failed) = match bench.measure(&recipe, deadline) {
                 Ok(Some(folds)) => (folds, None),
                 Ok(None) => break,
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
@@ -169,19 +171,20 @@ struct Bench<'a> {
     folds: Vec<Split>,
     objective: Objective,
     corpora: Tokenised,
+    run: Run,
 }
 
 impl Bench<'_> {
     /// The figure of every fold; `None` when the time was up before the last.
-    fn measure(&mut self, recipe: &Recipe, deadline: Option<Instant>, run: &Run) -> Result<Option<Vec<f64>>> {
+    fn measure(&mut self, recipe: &Recipe, deadline: Option<Instant>) -> Result<Option<Vec<f64>>> {
         let measured = self.objective.measured(recipe)?;
         let mut figures = Vec::with_capacity(self.folds.len());
         for fold in &self.folds {
             if deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Ok(None);
             }
-            run.check()?;
-            let (outcome, _) = self.corpora.measure(&measured, self.documents, fold, &[], run)?;
+            self.run.check()?;
+            let (outcome, _) = self.corpora.measure(&measured, self.documents, fold, &[], &self.run)?;
             figures.push(self.objective.value(&outcome));
         }
         Ok(Some(figures))
