@@ -22,7 +22,8 @@
       const [row, column] = key.split(",");
       const said = row === column ? " recognised" : " taken for " + classes[column];
       const count = cell.documents.length < cell.total
-        ? "the " + cell.documents.length + " surest of " + cell.total + " documents" : cell.total + " documents";
+        ? "the " + cell.documents.length + " surest of " + cell.total + " documents"
+        : cell.total === 1 ? "one document" : cell.total + " documents";
       const table = make("table"), body = make("tbody"), head = make("tr");
       ["Document", "Sure", "Text"].forEach(name => head.append(make("th", name)));
       table.append(make("thead"), body);

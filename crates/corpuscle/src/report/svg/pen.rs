@@ -137,7 +137,7 @@ impl Pen {
         self.body.push_str(element);
     }
 
-    /// Series `number` as a line through points; every series after the eighth repeats colour but not dash.
+    /// Series `number` as a line through points. Four dashes and five markers tell twenty series apart without colour.
     pub(super) fn polyline(&mut self, number: usize, points: &[(f64, f64)]) {
         let _ = write!(self.body, "<polyline class=\"line s{}\"", number % 8 + 1);
         if let Some(dash) = ["", "7 3", "2 3", "9 3 2 3"].get(number % 4).filter(|dash| !dash.is_empty()) {
@@ -151,17 +151,18 @@ impl Pen {
         self.body.push_str("\"/>");
     }
 
-    /// The marker of series `number`: disc, square, diamond or triangle.
+    /// The marker of series `number`: disc, square, diamond, triangle up or down.
     pub(super) fn marker(&mut self, number: usize, x: f64, y: f64, tip: &str) {
         let class = format!("dot s{}", number % 8 + 1);
         let [x0, x1, x2] = [x - 4.0, x, x + 4.0].map(coordinate);
         let [y0, y1, y2] = [y - 4.0, y, y + 4.0].map(coordinate);
         let tip = escape(tip);
-        let shape = match number % 4 {
+        let shape = match number % 5 {
             0 => format!("circle class=\"{class}\" cx=\"{x1}\" cy=\"{y1}\" r=\"3.5\""),
             1 => format!("path class=\"{class}\" d=\"M{x0} {y0}H{x2}V{y2}H{x0}z\""),
             2 => format!("path class=\"{class}\" d=\"M{x1} {y0}L{x2} {y1}L{x1} {y2}L{x0} {y1}z\""),
-            _ => format!("path class=\"{class}\" d=\"M{x1} {y0}L{x2} {y2}H{x0}z\""),
+            3 => format!("path class=\"{class}\" d=\"M{x1} {y0}L{x2} {y2}H{x0}z\""),
+            _ => format!("path class=\"{class}\" d=\"M{x1} {y2}L{x2} {y0}H{x0}z\""),
         };
         let name = shape.split(' ').next().unwrap_or_default();
         let _ = write!(self.body, "<{shape}><title>{tip}</title></{name}>");
