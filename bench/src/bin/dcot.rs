@@ -11,7 +11,7 @@ use clap::Parser;
 use corpuscle::Run;
 use corpuscle::corpus::{Document, ReadOptions, read};
 use corpuscle::matrix::Matrix;
-use corpuscle::project::{DcotParams, Layers, Noise, Solver};
+use corpuscle::project::{DcotParams, Layers, Noise, Prototypes, Solver};
 use corpuscle::text::{Tokenizer, WordsParams};
 use corpuscle::vectorize::TfidfParams;
 use corpuscle_bench::peak_memory;
@@ -58,7 +58,7 @@ fn main() -> anyhow::Result<()> {
         ("five_layers", 5, Solver::Auto),
     ] {
         let params = DcotParams {
-            prototypes: args.prototypes,
+            prototypes: Prototypes::Value(args.prototypes),
             noise: Noise::Value(args.noise),
             layers: Layers::Value(layers),
             solver,

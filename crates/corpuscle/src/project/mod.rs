@@ -9,7 +9,7 @@ mod normalize;
 mod sprinkle;
 mod varnorm;
 
-pub use dcot::{DcotModel, DcotParams, Layers, Noise, Select, Solver, Weight};
+pub use dcot::{DcotModel, DcotParams, Layers, Noise, Prototypes, Select, Solver, Weight};
 pub use discriminant::{DiscriminantModel, DiscriminantParams, Shrinkage};
 pub(crate) use discriminant::{Prepared, SHRINKAGE_GRID};
 pub use information_gain::{InformationGainModel, InformationGainParams};

@@ -32,19 +32,20 @@
 //!
 //! # How many prototypes
 //! 2000 instead of the paper's 1000: chosen on held-out training rows, where 20 Newsgroups gains two to three points
-//! with up to 1000 labels, and search snippets and Reuters up to half a point. Time, memory and model size double.
+//! with up to 1000 labels, and search snippets and Reuters up to half a point. Time, memory and model size double, so more
+//! than 100 000 documents have the paper's 1000.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
 //! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
 //! frequent terms (tf-idf knows no occurrences), and in the solvers.
 //!
 //! ```
-//! use corpuscle::{Run, matrix::{Csr, Matrix}, project::{DcotParams, Noise}};
+//! use corpuscle::{Run, matrix::{Csr, Matrix}, project::{DcotParams, Noise, Prototypes}};
 //! // Terms 0 and 1 occur together, and so do 2 and 3.
 //! let rows = [vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0), (1, 1.0)], vec![(2, 1.0), (3, 1.0)], vec![(2, 1.0), (3, 1.0)]];
 //! let x = Matrix::from(Csr::from_rows(4, rows));
 //! let run = Run::new(42, 1)?;
-//! let params = DcotParams { prototypes: 4, noise: Noise::Value(0.5), ..DcotParams::default() };
+//! let params = DcotParams { prototypes: Prototypes::Value(4), noise: Noise::Value(0.5), ..DcotParams::default() };
 //! let (model, z) = params.fit(x, &run)?;
 //! assert_eq!(z.cols(), 4 + 4 * model.layers());
 //! let only_term_0 = Matrix::from(Csr::from_rows(4, [vec![(0, 1.0)]]));
@@ -65,6 +66,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
 use crate::{Error, Result, Run};
+
+/// How many terms are reconstructed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Prototypes {
+    /// So many; all columns when there are fewer.
+    Value(usize),
+    /// As many as suit the number of documents: [2000](MANY), beyond 100 000 documents [1000](FEWER) for the sake of memory.
+    Auto,
+}
+
+/// Prototypes where their outputs are small beside the memory of a desk computer.
+const MANY: usize = 2000;
+/// Prototypes of more than [`LARGE`] documents, whose two layers of outputs take 0.8 GB for each 100 000.
+const FEWER: usize = 1000;
+/// Documents up to which there are many prototypes.
+const LARGE: usize = 100_000;
+
+impl Prototypes {
+    /// The number for so many documents.
+    pub fn of(self, documents: usize) -> usize {
+        match self {
+            Prototypes::Value(count) => count,
+            Prototypes::Auto if documents > LARGE => FEWER,
+            Prototypes::Auto => MANY,
+        }
+    }
+}
 
 /// The share of words removed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -126,8 +155,8 @@ pub enum Solver {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DcotParams {
-    /// Prototype terms; all columns when there are fewer.
-    pub prototypes: usize,
+    /// How many terms are reconstructed.
+    pub prototypes: Prototypes,
     /// The share of words removed.
     pub noise: Noise,
     /// How often the method is applied to its own output.
@@ -145,7 +174,7 @@ pub struct DcotParams {
 impl Default for DcotParams {
     fn default() -> Self {
         DcotParams {
-            prototypes: 2000,
+            prototypes: Prototypes::Auto,
             noise: Noise::Value(0.97),
             layers: Layers::Value(2),
             select: Select::Frequent,
@@ -166,8 +195,10 @@ impl DcotParams {
     pub fn check(&self) -> Result<()> {
         let wrong =
             |name, value: &dyn ToString, reason: &str| Err(Error::parameter("dcot", name, value.to_string(), reason));
-        if !(1..=MOST_PROTOTYPES).contains(&self.prototypes) {
-            return wrong("prototypes", &self.prototypes, "must be between 1 and 20000");
+        if let Prototypes::Value(count) = self.prototypes
+            && !(1..=MOST_PROTOTYPES).contains(&count)
+        {
+            return wrong("prototypes", &count, "must be between 1 and 20000, or auto");
         }
         if let Noise::Value(noise) = self.noise
             && !(0.01..=0.999).contains(&noise)

@@ -19,18 +19,19 @@ impl DcotParams {
     ) -> Result<Vec<u32>> {
         self.check()?;
         check_sparse(x)?;
+        let count = self.prototypes.of(x.rows());
         let mut columns = match &self.select {
             Select::Frequent => {
                 let mut documents = vec![0u32; x.cols()];
                 x.sparse().indices().iter().for_each(|&column| documents[column as usize] += 1);
                 let mut order: Vec<u32> = (0..x.cols() as u32).filter(|&c| documents[c as usize] > 0).collect();
                 order.sort_unstable_by_key(|&column| (std::cmp::Reverse(documents[column as usize]), column));
-                order.truncate(self.prototypes);
+                order.truncate(count);
                 order
             }
             Select::InformationGain => {
                 let labels = labels.ok_or_else(|| Error::data("dcot: select=information_gain needs labels"))?;
-                InformationGainParams { terms: self.prototypes }.fit(x, labels, run)?.columns().to_vec()
+                InformationGainParams { terms: count }.fit(x, labels, run)?.columns().to_vec()
             }
             Select::Terms(terms) => named(terms, &names(), run)?,
         };

@@ -12,7 +12,13 @@ fn run(threads: usize) -> Run {
 }
 
 fn params(noise: f64, solver: Solver) -> DcotParams {
-    DcotParams { prototypes: 20, noise: Noise::Value(noise), layers: Layers::Value(1), solver, ..Default::default() }
+    DcotParams {
+        prototypes: Prototypes::Value(20),
+        noise: Noise::Value(noise),
+        layers: Layers::Value(1),
+        solver,
+        ..Default::default()
+    }
 }
 
 fn weights(x: &Csr, params: &DcotParams) -> (Dense, DcotModel) {
@@ -59,7 +65,7 @@ fn the_closed_form_is_what_random_corruptions_tend_to() {
         }
     }
     crate::matrix::cholesky::solve_symmetric(&mut gram, size, &mut cross, cols, &run(1)).unwrap();
-    let exact = DcotParams { prototypes: cols, ..params(1.0 - keep, Solver::Cholesky) };
+    let exact = DcotParams { prototypes: Prototypes::Value(cols), ..params(1.0 - keep, Solver::Cholesky) };
     let (found, model) = weights(&x, &exact);
     assert_eq!(model.prototypes().len(), cols);
     for i in 0..cols {
@@ -75,7 +81,7 @@ fn the_closed_form_is_what_random_corruptions_tend_to() {
 fn bits_do_not_depend_on_threads_and_rows_are_what_transform_gives() {
     let x = random_sparse(300, 200, 1);
     for solver in [Solver::Auto, Solver::Woodbury, Solver::Cholesky, Solver::Gradients] {
-        let params = DcotParams { layers: Layers::Value(3), prototypes: 40, ..params(0.8, solver) };
+        let params = DcotParams { layers: Layers::Value(3), prototypes: Prototypes::Value(40), ..params(0.8, solver) };
         let fit = |threads| params.fit(Matrix::from(x.clone()), &run(threads)).unwrap();
         let (model, z) = fit(1);
         assert_eq!((z.cols(), z.sparse()), (200 + 3 * 40, &x));
@@ -107,7 +113,12 @@ fn prototypes_are_frequent_telling_or_named() {
     let labels = crate::corpus::Labels::from_single(["a", "a", "b", "b"].map(Some));
     let names = || ["the", "unseen", "ball", "vote"].map(String::from).to_vec();
     let choose = |select: Select, count| {
-        DcotParams { select, prototypes: count, ..Default::default() }.choose(&x, Some(&labels), &names, &run(1))
+        DcotParams { select, prototypes: Prototypes::Value(count), ..Default::default() }.choose(
+            &x,
+            Some(&labels),
+            &names,
+            &run(1),
+        )
     };
     assert_eq!(choose(Select::Frequent, 2).unwrap(), [0, 2]);
     assert_eq!(choose(Select::Frequent, 9).unwrap(), [0, 2, 3]);
@@ -143,10 +154,19 @@ fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
 }
 
 #[test]
+fn there_are_fewer_prototypes_where_documents_are_very_many() {
+    assert_eq!(
+        [Prototypes::Auto.of(10), Prototypes::Auto.of(100_000), Prototypes::Auto.of(100_001)],
+        [2000, 2000, 1000]
+    );
+    assert_eq!(Prototypes::Value(7).of(1_000_000), 7);
+}
+
+#[test]
 fn values_out_of_range_and_data_without_terms_are_refused() {
     let default = DcotParams::default;
     for wrong in [
-        DcotParams { prototypes: 0, ..default() },
+        DcotParams { prototypes: Prototypes::Value(0), ..default() },
         DcotParams { noise: Noise::Value(1.0), ..default() },
         DcotParams { noise: Noise::Value(f64::NAN), ..default() },
         DcotParams { layers: Layers::Value(0), ..default() },

@@ -6,7 +6,7 @@ use super::super::{AnyStage, StageInfo, StageKind, word_of};
 use super::same_columns;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::project::{DcotModel, DcotParams, Layers, Noise, Select, Solver, Weight};
+use crate::project::{DcotModel, DcotParams, Layers, Noise, Prototypes, Select, Solver, Weight};
 use crate::recipe::arguments::{Parameter, Shown};
 use crate::recipe::later::Later;
 use crate::recipe::stage::{ColumnWeights, FittedProjector, Projector, Stage};
@@ -39,7 +39,7 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
     kind: StageKind::Project,
     about: "puts beside each document its frequent terms, reconstructed from all its words; needs no labels",
     parameters: &[
-        Parameter { name: "prototypes", about: "terms to reconstruct (2000)" },
+        Parameter { name: "prototypes", about: "terms to reconstruct (auto: 2000, above 100 000 documents 1000)" },
         Parameter {
             name: "noise",
             about: "share of words removed while learning (0.97), or auto: by cross-validation",
@@ -59,7 +59,10 @@ pub(in crate::recipe::stages) const DCOT: StageInfo = StageInfo {
     ],
     build: |arguments| {
         let mut params = DcotParams::default();
-        arguments.parse("prototypes", &mut params.prototypes)?;
+        arguments.read("prototypes", &mut params.prototypes, |text| match text {
+            "auto" => Some(Prototypes::Auto),
+            _ => text.parse().ok().map(Prototypes::Value),
+        })?;
         arguments.read("noise", &mut params.noise, |text| match text {
             "auto" => Some(Noise::Auto),
             _ => text.parse().ok().map(Noise::Value),
@@ -97,7 +100,10 @@ impl Stage for DcotParams {
             other => ("select", word_of(SELECTIONS, other)),
         };
         Shown::new()
-            .plain("prototypes", &self.prototypes, &default.prototypes)
+            .add("prototypes", &self.prototypes, &default.prototypes, |prototypes| match prototypes {
+                Prototypes::Auto => "auto".to_string(),
+                Prototypes::Value(count) => count.to_string(),
+            })
             .add("noise", &self.noise, &default.noise, |noise| match noise {
                 Noise::Auto => "auto".to_string(),
                 Noise::Value(value) => value.to_string(),
