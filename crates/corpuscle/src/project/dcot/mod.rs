@@ -73,7 +73,7 @@ use crate::{Error, Result, Run};
 pub enum Prototypes {
     /// So many; all columns when there are fewer.
     Value(usize),
-    /// As many as suit the number of documents: [2000](MANY), beyond 100 000 documents [1000](FEWER) for the sake of memory.
+    /// As many as suit the number of documents: 2000, beyond 100 000 documents 1000 for the sake of memory.
     Auto,
 }
 
