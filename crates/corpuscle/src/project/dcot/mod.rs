@@ -31,9 +31,9 @@
 //! a hundred. `auto` starts from that and moves only where held-out documents clearly ask for it.
 //!
 //! # How many prototypes
-//! 2000 instead of the paper's 1000: chosen on held-out training rows, where 20 Newsgroups gains two to three points
-//! with up to 1000 labels, and search snippets and Reuters up to half a point. Time, memory and model size double, so more
-//! than 100 000 documents have the paper's 1000.
+//! 2000 instead of the paper's 1000: chosen on held-out training rows, where 20 Newsgroups gains one to three points
+//! with up to 1000 labels, and search snippets and Reuters less than a point. Time, memory and model size double, so
+//! more than 100 000 documents have the paper's 1000.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
 //! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
