@@ -4,9 +4,10 @@
 use std::hint::black_box;
 
 use corpuscle::Run;
-use corpuscle::classify::{KnnParams, LogisticParams, Multiclass, SvmParams};
+use corpuscle::classify::{Classifier, KnnParams, LogisticParams, Multiclass, SvmParams};
 use corpuscle::corpus::{Document, Labels};
 use corpuscle::matrix::Matrix;
+use corpuscle::project::Target;
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use corpuscle::text::WordsParams;
 use corpuscle::vectorize::TfidfParams;
@@ -55,16 +56,16 @@ fn classifiers(c: &mut Criterion) {
     for size in SIZES {
         let made = made(size, &run);
         group.bench_function(BenchmarkId::new("svm", size), |b| {
-            b.iter(|| black_box(SvmParams::default().fit(&made.x, &made.labels, None, &run).unwrap()));
+            b.iter(|| black_box(SvmParams::default().fit(&made.x, &Target::new(&made.labels), &run).unwrap()));
         });
         group.bench_function(BenchmarkId::new("crammer_singer", size), |b| {
             let params = SvmParams { multiclass: Multiclass::CrammerSinger, ..SvmParams::default() };
-            b.iter(|| black_box(params.fit(&made.x, &made.labels, None, &run).unwrap()));
+            b.iter(|| black_box(params.fit(&made.x, &Target::new(&made.labels), &run).unwrap()));
         });
         group.bench_function(BenchmarkId::new("logistic", size), |b| {
-            b.iter(|| black_box(LogisticParams::default().fit(&made.x, &made.labels, None, &run).unwrap()));
+            b.iter(|| black_box(LogisticParams::default().fit(&made.x, &Target::new(&made.labels), &run).unwrap()));
         });
-        let model = KnnParams::default().fit(&made.x, &made.labels, None, &run).unwrap();
+        let model = KnnParams::default().fit(&made.x, &Target::new(&made.labels), &run).unwrap();
         let queries = made.x.select_rows(&(0..1_000).collect::<Vec<_>>());
         group.bench_function(BenchmarkId::new("knn_1000_queries", size), |b| {
             b.iter(|| black_box(model.neighbours(&queries, 10, &run).unwrap()));

@@ -9,9 +9,9 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Parser;
 use corpuscle::Run;
-use corpuscle::corpus::{Document, ReadOptions, read};
+use corpuscle::corpus::{Document, Labels, ReadOptions, read};
 use corpuscle::matrix::Matrix;
-use corpuscle::project::{DcotParams, Layers, Noise, Prototypes, Solver};
+use corpuscle::project::{DcotParams, Projector, Solver, Target};
 use corpuscle::text::{Tokenizer, WordsParams};
 use corpuscle::vectorize::TfidfParams;
 use corpuscle_bench::peak_memory;
@@ -51,6 +51,7 @@ fn main() -> anyhow::Result<()> {
     write(&args.out.join("indices.u32"), x.sparse().indices().iter().flat_map(|v| v.to_le_bytes()))?;
     write(&args.out.join("values.f32"), x.sparse().values().iter().flat_map(|v| v.to_le_bytes()))?;
     let mut results = Map::new();
+    let labels = Labels::none(x.rows());
     for (name, layers, solver) in [
         ("one_layer", 1, Solver::Auto),
         ("one_layer_woodbury", 1, Solver::Woodbury),
@@ -58,18 +59,17 @@ fn main() -> anyhow::Result<()> {
         ("five_layers", 5, Solver::Auto),
     ] {
         let params = DcotParams {
-            prototypes: Prototypes::Value(args.prototypes),
-            noise: Noise::Value(args.noise),
-            layers: Layers::Value(layers),
+            prototypes: args.prototypes.into(),
+            noise: args.noise.into(),
+            layers: layers.into(),
             solver,
             ..DcotParams::default()
         };
         let mut best = f64::INFINITY;
         let mut used = None;
         for _ in 0..args.repeat.max(1) {
-            let copy = x.clone();
             let started = Instant::now();
-            let (model, z) = params.fit(copy, &run)?;
+            let (model, z) = params.fit(&x, &Target::new(&labels), &run)?;
             best = best.min(started.elapsed().as_secs_f64());
             used = model.solver();
             if name == "one_layer" {

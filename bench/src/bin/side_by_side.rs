@@ -11,9 +11,10 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Parser;
 use corpuscle::Run;
-use corpuscle::classify::{KnnParams, LinearModel, LogisticParams, Multiclass, SvmParams};
+use corpuscle::classify::{Classifier, ClassifierModel, KnnParams, LogisticParams, Multiclass, SvmParams};
 use corpuscle::corpus::{Document, Filter, Labels, ReadOptions, read};
 use corpuscle::matrix::{Dense, Matrix};
+use corpuscle::project::Target;
 use corpuscle::text::{Tokenizer, WordsParams};
 use corpuscle::vectorize::{Bound, CountsParams, TfidfParams};
 use corpuscle_bench::peak_memory;
@@ -58,25 +59,25 @@ fn main() -> anyhow::Result<()> {
             "bigrams" => vectorise(&data, 2, &args, &run)?,
             "svm" => {
                 let (seconds, model) = fastest(args.repeat, || {
-                    Ok(SvmParams::default().fit(&data.train, &data.train_labels, None, &run)?)
+                    Ok(SvmParams::default().fit(&data.train, &Target::new(&data.train_labels), &run)?)
                 })?;
-                scored(seconds, model.linear(), &data, &run, Objective::SquaredHinge)?
+                scored(seconds, &model, &data, &run, Objective::SquaredHinge)?
             }
             "crammer_singer" => {
                 let params = SvmParams { multiclass: Multiclass::CrammerSinger, ..SvmParams::default() };
                 let (seconds, model) =
-                    fastest(args.repeat, || Ok(params.fit(&data.train, &data.train_labels, None, &run)?))?;
-                scored(seconds, model.linear(), &data, &run, Objective::CrammerSinger)?
+                    fastest(args.repeat, || Ok(params.fit(&data.train, &Target::new(&data.train_labels), &run)?))?;
+                scored(seconds, &model, &data, &run, Objective::CrammerSinger)?
             }
             "logistic" => {
                 let (seconds, model) = fastest(args.repeat, || {
-                    Ok(LogisticParams::default().fit(&data.train, &data.train_labels, None, &run)?)
+                    Ok(LogisticParams::default().fit(&data.train, &Target::new(&data.train_labels), &run)?)
                 })?;
-                scored(seconds, model.linear(), &data, &run, Objective::Multinomial)?
+                scored(seconds, &model, &data, &run, Objective::Multinomial)?
             }
             "knn" => {
                 let (seconds, found) = fastest(args.repeat, || {
-                    let model = KnnParams::default().fit(&data.train, &data.train_labels, None, &run)?;
+                    let model = KnnParams::default().fit(&data.train, &Target::new(&data.train_labels), &run)?;
                     Ok(model.neighbours(&data.test, 10, &run)?)
                 })?;
                 if let Some(path) = &args.neighbours {
@@ -149,13 +150,20 @@ enum Objective {
     Multinomial,
 }
 
-fn scored(seconds: f64, model: &LinearModel, data: &Data, run: &Run, objective: Objective) -> anyhow::Result<Value> {
+fn scored(
+    seconds: f64,
+    model: &dyn ClassifierModel,
+    data: &Data,
+    run: &Run,
+    objective: Objective,
+) -> anyhow::Result<Value> {
+    let linear = model.linear().context("a linear model")?;
     let scores = model.scores(&data.train, run)?;
     let truth = data.train_labels.single()?;
     let squares = |values: &[f32]| values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
     // The SVM's bias is a regularised constant feature, as in LIBLINEAR; the logistic model's is free.
-    let bias = if matches!(objective, Objective::Multinomial) { 0.0 } else { squares(model.bias()) };
-    let mut value = 0.5 * (squares(model.weights().values()) + bias);
+    let bias = if matches!(objective, Objective::Multinomial) { 0.0 } else { squares(linear.bias()) };
+    let mut value = 0.5 * (squares(linear.weights().values()) + bias);
     for (row, &class) in truth.iter().enumerate() {
         value += loss(scores.row(row), class as usize, &objective);
     }

@@ -8,10 +8,11 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Parser;
 use corpuscle::Run;
-use corpuscle::classify::{Cost, SvmParams};
+use corpuscle::classify::{Classifier, ClassifierModel, SvmParams};
 use corpuscle::corpus::{Document, Labels, ReadOptions, read};
 use corpuscle::matrix::{Csr, Dense, Matrix};
 use corpuscle::metrics::Predictions;
+use corpuscle::project::Target;
 use corpuscle::recipe::Recipe;
 use corpuscle::vectorize::{AverageParams, ScdvParams, SpaceParams, TfidfParams};
 use corpuscle::words::{MixtureParams, SkipGramParams};
@@ -167,9 +168,9 @@ impl Parts<'_> {
         for &c in costs {
             let started = Instant::now();
             let model =
-                SvmParams { c: Cost::Value(c), ..SvmParams::default() }.fit(&train, &train_labels, None, self.run)?;
+                SvmParams { c: c.into(), ..SvmParams::default() }.fit(&train, &Target::new(&train_labels), self.run)?;
             let seconds = started.elapsed().as_secs_f64();
-            let scores: Dense = model.linear().scores(&test, self.run)?;
+            let scores: Dense = model.scores(&test, self.run)?;
             let predictions = Predictions::best(&scores)?;
             let right = corpuscle::metrics::Evaluation::of(&test_labels, &predictions, Some(&scores))?.accuracy;
             found.insert(format!("c = {c}"), json!({"seconds": seconds, "accuracy": right}));

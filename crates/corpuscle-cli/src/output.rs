@@ -110,9 +110,9 @@ pub(crate) fn table(heading: &[&str], left: usize, rows: impl IntoIterator<Item 
 }
 
 /// Lines of `name  value`.
-pub(crate) fn facts(rows: &[(&str, String)]) -> String {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+pub(crate) fn facts<S: AsRef<str>>(rows: &[(S, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{:width$}  {value}\n", name.as_ref())).collect()
 }
 
 /// 0.8612 as `86.12 %`.

@@ -29,17 +29,13 @@ pub enum Error {
         reason: String,
     },
 
-    /// A parameter out of its range.
-    #[error("{stage}: {name} = {value} {reason}")]
+    /// Parameters out of their range.
+    #[error("{stage}: {}", faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     BadParameter {
-        /// The stage or command the parameter belongs to.
+        /// The stage or command the parameters belong to.
         stage: &'static str,
-        /// The parameter.
-        name: &'static str,
-        /// The value given.
-        value: String,
-        /// What is allowed, as a clause: "must be above 0".
-        reason: String,
+        /// Every parameter that is out of range.
+        faults: Vec<ParameterFault>,
     },
 
     /// A recipe that cannot be read or cannot work.
@@ -83,6 +79,18 @@ pub enum Error {
     Cancelled,
 }
 
+/// A parameter out of its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} = {value} {reason}")]
+pub struct ParameterFault {
+    /// The parameter.
+    pub name: &'static str,
+    /// The value given.
+    pub value: String,
+    /// What is allowed, as a clause: "must be above 0".
+    pub reason: String,
+}
+
 impl Error {
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
@@ -101,7 +109,8 @@ impl Error {
 
     /// An [`Error::BadParameter`].
     pub fn parameter(stage: &'static str, name: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
-        Error::BadParameter { stage, name, value: value.to_string(), reason: reason.into() }
+        let fault = ParameterFault { name, value: value.to_string(), reason: reason.into() };
+        Error::BadParameter { stage, faults: vec![fault] }
     }
 
     /// An [`Error::BadInput`].

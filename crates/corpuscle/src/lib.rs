@@ -37,6 +37,7 @@ mod error;
 pub mod experiment;
 pub mod matrix;
 pub mod metrics;
+pub mod params;
 pub mod project;
 pub mod recipe;
 pub mod report;
@@ -47,6 +48,6 @@ pub mod text;
 pub mod vectorize;
 pub mod words;
 
-pub use error::{Error, Result};
+pub use error::{Error, ParameterFault, Result};
 pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};
 pub use share::{Key, KeyWriter};

@@ -1,8 +1,9 @@
 //! `lsi` against scikit-learn's exact `TruncatedSVD` (`fixtures/make_lsi.py`), signs included.
 
 use corpuscle::Run;
+use corpuscle::corpus::Labels;
 use corpuscle::matrix::{Csr, Matrix};
-use corpuscle::project::LsiParams;
+use corpuscle::project::{LsiParams, Projector, ProjectorModel, Target};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -30,7 +31,9 @@ fn vectors_values_and_new_documents_agree() {
     let fixture: Fixture = serde_json::from_str(include_str!("fixtures/lsi.json")).unwrap();
     let matrix = |rows: &[Vec<(u32, f32)>]| Matrix::from(Csr::from_rows(fixture.columns, rows.to_vec()));
     let run = Run::new(42, 2).unwrap();
-    let (model, _) = LsiParams { rank: 6, ..LsiParams::default() }.fit(&matrix(&fixture.train), &run).unwrap();
+    let (model, _) = LsiParams { rank: 6, ..LsiParams::default() }
+        .fit(&matrix(&fixture.train), &Target::new(&Labels::none(matrix(&fixture.train).rows())), &run)
+        .unwrap();
     for (ours, theirs) in model.singular_values().iter().zip(&fixture.singular_values) {
         assert!((ours / theirs - 1.0).abs() < 1e-6, "ours {ours}, scikit-learn's {theirs}");
     }

@@ -4,7 +4,9 @@
 use corpuscle::Run;
 use corpuscle::corpus::Labels;
 use corpuscle::matrix::{Csr, Dense, Matrix};
-use corpuscle::project::{DiscriminantParams, Shrinkage, VarNormParams, intra_topic_variability};
+use corpuscle::project::{
+    DiscriminantParams, Projector, ProjectorModel, Target, VarNormParams, intra_topic_variability,
+};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -48,7 +50,7 @@ fn directions_and_variability_are_those_of_the_papers_equations() {
         let labels = Labels::from_lists(names.iter().map(|list| Some(&list[..])));
         let x = Matrix::from(Csr::from_rows(case.columns, case.rows.clone()));
         let params = VarNormParams { components: case.components, ..VarNormParams::default() };
-        let model = params.fit(&x, &labels, &run).unwrap();
+        let model = params.fit(&x, &Target::new(&labels), &run).unwrap().0;
         for (ours, theirs) in model.eigenvalues().iter().zip(&case.eigenvalues) {
             assert!((ours / theirs - 1.0).abs() < 1e-5, "{ours} {theirs}");
         }
@@ -60,7 +62,7 @@ fn directions_and_variability_are_those_of_the_papers_equations() {
                 assert!((f64::from(*ours) - theirs).abs() < 1e-5, "{ours} {theirs}");
             }
         }
-        let projected = model.transform(x.clone(), &run).unwrap();
+        let projected = model.transform(&x, &run).unwrap();
         for (x, q, topics) in [(&x, case.q_before, &case.topics_before), (&projected, case.q_after, &case.topics_after)]
         {
             let found = intra_topic_variability(x, &labels, &run).unwrap();
@@ -80,8 +82,8 @@ fn discriminant_rows_are_those_of_scikit_learn() {
         let columns = case.rows[0].len();
         let x = Matrix::from(Dense::new(case.rows.len(), columns, case.rows.concat()).unwrap());
         let labels = Labels::from_ids(["a", "b", "c"].map(String::from).to_vec(), &case.labels).unwrap();
-        let params = DiscriminantParams { shrinkage: Shrinkage::Value(case.shrinkage), ..Default::default() };
-        let z = params.fit(&x, &labels, &run).unwrap().transform(&x, &run).unwrap();
+        let params = DiscriminantParams { shrinkage: case.shrinkage.into(), ..Default::default() };
+        let z = params.fit(&x, &Target::new(&labels), &run).unwrap().0.transform(&x, &run).unwrap();
         assert_eq!(z.cols(), 2);
         for direction in 0..2 {
             let sign = (case.transformed[0][direction] * f64::from(z.row(0).dense[direction])).signum();

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
             .iter()
             .map(|outcome| {
                 json!({
-                    "recipe": outcome.model.metadata().recipe,
+                    "recipe": outcome.model.recipe().to_string(),
                     "accuracy": outcome.measured.evaluation.accuracy,
                     "macro_f1": outcome.measured.evaluation.macro_f1,
                     "eer": outcome.measured.evaluation.eer,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
             "train": corpus.train.len(),
             "test": corpus.test.len(),
             "recipes": rows,
-            "best": outcomes[best].model.metadata().recipe,
+            "best": outcomes[best].model.recipe().to_string(),
             "explanation": explained.to_json(),
             "report": args.report.display().to_string(),
             "seconds": output::seconds(run),
@@ -127,7 +127,7 @@ fn explain(outcome: &Outcome, test: &[Document], run: &Run) -> anyhow::Result<Ex
     let rows = || (0..test.len()).filter(right);
     let row = rows().find(middling).or_else(|| rows().next()).unwrap_or(0);
     let class = measured.labels[row].first().copied().unwrap_or(0);
-    let contributions = outcome.model.contributions(&test[row].text, class, run)?.unwrap_or_default();
+    let (_, contributions) = outcome.model.weigh_terms(&test[row].text, class, None, run)?;
     let name = |class: u32| measured.truth.classes()[class as usize].clone();
     Ok(Explained {
         id: test[row].id.clone(),
@@ -150,7 +150,7 @@ fn text(outcomes: &[Outcome], best: usize, explained: &Explained, train: usize, 
             let e = &outcome.measured.evaluation;
             let mark = if index == best { " *" } else { "" };
             vec![
-                format!("{}{mark}", outcome.model.metadata().recipe),
+                format!("{}{mark}", outcome.model.recipe().to_string()),
                 percent(e.accuracy),
                 percent(e.macro_f1),
                 e.eer.map_or(String::new(), percent),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow
     if everywhere.json {
         let mut value = serde_json::to_value(evaluation)?;
         if let Value::Object(fields) = &mut value {
-            fields.insert("recipe".into(), model.metadata().recipe.clone().into());
+            fields.insert("recipe".into(), model.recipe().to_string().into());
             fields.insert("skipped".into(), skipped.into());
             fields.insert("unseen_labels".into(), json!(measured.unseen));
             if let Some(ordinal) = &structure.ordinal {

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Explain, everywhere: &Everywhere, run: &Run) -> anyhow:
     if everywhere.json {
         let documents: Vec<Value> = explained.iter().map(|explained| show::as_json(explained, top)).collect();
         return output::print_json(&json!({
-            "recipe": model.metadata().recipe, "documents": documents, "seconds": output::seconds(run),
+            "recipe": model.recipe().to_string(), "documents": documents, "seconds": output::seconds(run),
         }));
     }
     output::print_text(&explained.iter().map(|explained| show::text(explained, top)).collect::<Vec<_>>().join("\n"))

@@ -16,11 +16,12 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
     if everywhere.json {
         let stages: Vec<_> = widths.iter().map(|(name, columns)| json!({"stage": name, "columns": columns})).collect();
         return output::print_json(&json!({
-            "recipe": metadata.recipe,
+            "recipe": model.recipe().to_string(),
+            "full_recipe": model.recipe().full(),
             "classes": metadata.classes,
             "multi_label": model.is_multi_label(),
             "stages": stages,
-            "classifier": notes.iter().map(|(name, value)| (name.to_string(), value.clone().into()))
+            "classifier": notes.iter().map(|(name, value)| (name.clone(), value.clone().into()))
                 .collect::<serde_json::Map<_, _>>(),
             "updatable": model.is_updatable(),
             "provenance": metadata.about,
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
     }
     let about = &metadata.about;
     let mut facts = vec![
-        ("recipe", metadata.recipe.clone()),
+        ("recipe", model.recipe().to_string()),
         ("classes", class_list(&metadata.classes)),
         ("labels", if model.is_multi_label() { "any number per document" } else { "one per document" }.to_string()),
         (
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
                 .join(", "),
         ),
     ];
-    facts.extend(notes.iter().map(|(name, value)| (*name, value.clone())));
+    let known = facts.len();
     facts.extend([
         (
             "trained on",
@@ -62,6 +63,8 @@ pub(crate) fn run(args: &Inspect, everywhere: &Everywhere, run: &Run) -> anyhow:
         ("size", output::bytes(size)),
         ("sha256", metadata.sha256.clone()),
     ]);
+    let mut facts: Vec<(String, String)> = facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    facts.splice(known..known, notes);
     facts.retain(|(_, value)| !value.is_empty());
     output::print_text(&output::facts(&facts))
 }

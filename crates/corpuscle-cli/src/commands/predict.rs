@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
     if args.proba && !model.has_probabilities() {
         return Err(WrongCall(format!(
             "this model has no probabilities: its recipe `{}` was trained without calibration or on too few documents",
-            model.metadata().recipe
+            model.recipe()
         ))
         .into());
     }

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &Similar, everywhere: &Everywhere, run: &Run) -> anyhow:
     let Some(space) = model.word_space() else {
         return Err(WrongCall(format!(
             "this model has no word vectors: its recipe is `{}`; train one with scdv, bowv, concepts or average",
-            model.metadata().recipe
+            model.recipe()
         ))
         .into());
     };

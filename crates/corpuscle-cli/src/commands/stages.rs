@@ -1,17 +1,25 @@
 //! `corpuscle stages`: what recipes are made of.
 
-use corpuscle::recipe::{StageKind, presets, stages};
+use corpuscle::params::json_of;
+use corpuscle::recipe::{Parameter, Registry, StageKind, presets};
 use serde_json::json;
 
 use crate::args::Everywhere;
 use crate::output;
 
 pub(crate) fn run(everywhere: &Everywhere) -> anyhow::Result<()> {
+    let registry = Registry::standard();
     if everywhere.json {
-        let list: Vec<_> = stages::all()
+        let parameter = |p: &Parameter| {
+            json!({
+                "name": p.name, "about": p.about, "kind": p.form.kind, "words": p.form.words,
+                "default": json_of(p.form.kind, p.default.clone()),
+            })
+        };
+        let list: Vec<_> = registry
+            .stages()
             .map(|stage| {
-                let parameters: Vec<_> =
-                    stage.parameters.iter().map(|p| json!({"name": p.name, "about": p.about})).collect();
+                let parameters: Vec<_> = stage.parameters.iter().map(parameter).collect();
                 json!({"name": stage.name, "kind": kind(stage.kind), "about": stage.about, "parameters": parameters})
             })
             .collect();
@@ -21,11 +29,13 @@ pub(crate) fn run(everywhere: &Everywhere) -> anyhow::Result<()> {
     let mut text =
         String::from("A recipe is a line of stages: words, then a vectorizer, any projections, a classifier.\n");
     text.push_str("`|` feeds, `+` puts representations side by side, `*` weighs one.\n");
-    for stage in stages::all() {
+    for stage in registry.stages() {
         text.push_str(&format!("\n{}  ({})  {}\n", stage.name, kind(stage.kind), stage.about));
-        let width = stage.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
-        for parameter in stage.parameters {
-            text.push_str(&format!("    {:width$}  {}\n", parameter.name, parameter.about));
+        let shown =
+            |p: &Parameter| if p.default.is_empty() { p.name.to_string() } else { format!("{}={}", p.name, p.default) };
+        let width = stage.parameters.iter().map(|parameter| shown(parameter).len()).max().unwrap_or(0);
+        for parameter in &stage.parameters {
+            text.push_str(&format!("    {:width$}  {}{}\n", shown(parameter), parameter.about, choices(parameter)));
         }
     }
     text.push_str("\npresets\n");
@@ -34,6 +44,13 @@ pub(crate) fn run(everywhere: &Everywhere) -> anyhow::Result<()> {
         text.push_str(&format!("    {name:width$}  {recipe}\n"));
     }
     output::print_text(&text)
+}
+
+/// Words that may be given, when they are few and not told already.
+fn choices(parameter: &Parameter) -> String {
+    let words: Vec<&str> =
+        parameter.form.words.iter().copied().filter(|word| !parameter.about.contains(word)).collect();
+    if words.is_empty() || words.len() > 6 { String::new() } else { format!(" ({})", parameter.form) }
 }
 
 fn kind(kind: StageKind) -> &'static str {

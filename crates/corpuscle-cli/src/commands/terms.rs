@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
             "terms": list.iter().map(|(term, weight)| json!({"term": term, "weight": weight})).collect::<Vec<_>>(),
         })).collect();
         return output::print_json(
-            &json!({"recipe": model.metadata().recipe, "words": near, "pairs": pairs, "reconstructs": minds}),
+            &json!({"recipe": model.recipe().to_string(), "words": near, "pairs": pairs, "reconstructs": minds}),
         );
     }
     let mut text = String::new();
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
 }
 
 fn nothing(model: &Model, whole: bool) -> anyhow::Error {
-    let recipe = &model.metadata().recipe;
+    let recipe = model.recipe();
     let wrong = if whole {
         format!("give words to look up, such as `corpuscle terms MODEL printer`: `{recipe}` keeps no pairs of terms")
     } else {

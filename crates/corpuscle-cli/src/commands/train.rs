@@ -108,7 +108,7 @@ pub(super) fn finish(
     if everywhere.json {
         return output::print_json(&json!({
             "model": path.display().to_string(),
-            "recipe": model.metadata().recipe,
+            "recipe": model.recipe().to_string(),
             "documents": about.documents,
             "labelled": about.labelled,
             "skipped": skipped,
@@ -116,7 +116,7 @@ pub(super) fn finish(
             "classes": model.classes(),
             "multi_label": model.is_multi_label(),
             "bytes": bytes,
-            "classifier": model.notes().into_iter().map(|(name, value)| (name.to_string(), value.into()))
+            "classifier": model.notes().into_iter().map(|(name, value)| (name, value.into()))
                 .collect::<serde_json::Map<_, _>>(),
             "seconds": output::seconds(run),
             "total_seconds": output::round(seconds, 6),
@@ -126,13 +126,14 @@ pub(super) fn finish(
     let stages: Vec<String> = run.seconds().iter().map(|(stage, seconds)| format!("{stage} {seconds:.2} s")).collect();
     let mut facts = vec![
         ("model", format!("{} ({})", path.display(), output::bytes(bytes))),
-        ("recipe", model.metadata().recipe.clone()),
+        ("recipe", model.recipe().to_string()),
         ("documents", format!("{} ({} labelled)", output::count(about.documents), output::count(about.labelled))),
         ("classes", output::count(model.classes().len())),
     ];
-    facts.extend(model.notes());
     facts.extend(told.iter().flat_map(|told| told.facts.clone()));
-    facts.push(("time", format!("{seconds:.2} s: {}", stages.join(", "))));
+    let mut facts: Vec<(String, String)> = facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    facts.splice(4..4, model.notes());
+    facts.push(("time".to_string(), format!("{seconds:.2} s: {}", stages.join(", "))));
     let before = told.map_or(String::new(), |told| format!("{}\n", told.text));
     output::print_text(&(before + &output::facts(&facts)))
 }

@@ -23,10 +23,10 @@
 //! ```
 
 use super::thresholds::check;
-use crate::corpus::{Labels, folds, without};
-use crate::matrix::{Dense, Matrix};
+use crate::corpus::Labels;
+use crate::matrix::Dense;
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Error, Result, Run};
+use crate::{Error, Result};
 
 /// One sigmoid per class.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,85 +103,6 @@ impl Calibration {
     }
 }
 
-/// Scores of every labelled document by classifiers that were not fitted on it, and the rows those scores are of
-/// (ascending); `None` when there are too few documents for it, and the caller can only go on without.
-///
-/// `fit_and_score(x, labels, weights, held_out, run)` fits on the first three and scores the fourth, one column for
-/// every class of `labels`. A class with fewer documents than there are folds is missing from some fits, no more.
-#[allow(clippy::type_complexity)]
-pub fn out_of_fold(
-    x: &Matrix,
-    labels: &Labels,
-    weights: Option<&[f32]>,
-    n_folds: usize,
-    seed: u64,
-    run: &Run,
-    fit_and_score: impl Fn(&Matrix, &Labels, Option<&[f32]>, &Matrix, &Run) -> Result<Dense>,
-) -> Result<Option<(Dense, Vec<usize>)>> {
-    if x.rows() != labels.len() {
-        return Err(Error::Shape { what: "labels", expected: x.rows(), found: labels.len() });
-    }
-    out_of_fold_rows(labels, weights, n_folds, seed, run, |rest, held, quiet| {
-        let rest_weights: Option<Vec<f32>> = weights.map(|weights| rest.iter().map(|&row| weights[row]).collect());
-        let (fitted, known) = (x.select_rows(rest), labels.select(rest));
-        fit_and_score(&fitted, &known, rest_weights.as_deref(), &x.select_rows(held), quiet)
-    })
-}
-
-/// [`out_of_fold`] for whoever selects the rows: `fit_and_score(rest, held, run)` fits on the labelled rows `rest` and
-/// scores the rows `held`.
-#[allow(clippy::type_complexity)]
-pub fn out_of_fold_rows(
-    labels: &Labels,
-    weights: Option<&[f32]>,
-    n_folds: usize,
-    seed: u64,
-    run: &Run,
-    fit_and_score: impl Fn(&[usize], &[usize], &Run) -> Result<Dense>,
-) -> Result<Option<(Dense, Vec<usize>)>> {
-    if n_folds < 2 {
-        return Err(Error::parameter("calibration", "folds", n_folds, "must be at least 2"));
-    }
-    super::check_weights(weights, labels.len())?;
-    let rows = labels.labelled_rows();
-    if rows.len() < 2 * n_folds {
-        return Ok(None);
-    }
-    let quiet = run.quiet();
-    let parts = folds(labels, n_folds, seed)?;
-    let mut scores = Dense::zeros(rows.len(), labels.n_classes());
-    for held in &parts {
-        run.check()?;
-        let rest = without(&rows, held);
-        if !can_learn(labels, weights, &rest) {
-            return Ok(None);
-        }
-        let part = fit_and_score(&rest, held, &quiet)?;
-        for (what, expected, found) in
-            [("documents scored", held.len(), part.rows()), ("classes scored", labels.n_classes(), part.cols())]
-        {
-            if expected != found {
-                return Err(Error::Shape { what, expected, found });
-            }
-        }
-        for (at, row) in held.iter().enumerate() {
-            if let Ok(to) = rows.binary_search(row) {
-                scores.row_mut(to).copy_from_slice(part.row(at));
-            }
-        }
-    }
-    Ok(Some((scores, rows)))
-}
-
-/// Whether some rows hold two classes (or, with several labels each, one) on documents that count.
-fn can_learn(labels: &Labels, weights: Option<&[f32]>, rows: &[usize]) -> bool {
-    let counted = rows.iter().filter(|&&row| weights.is_none_or(|weights| weights[row] > 0.0));
-    let mut classes: Vec<u32> = counted.flat_map(|&row| labels.of(row).unwrap_or(&[])).copied().collect();
-    classes.sort_unstable();
-    classes.dedup();
-    classes.len() >= if labels.is_multi_label() { 1 } else { 2 }
-}
-
 /// A and B of the sigmoid, A ≤ 0.
 fn fit_sigmoid(scores: &[f64], belongs: &[bool]) -> (f64, f64) {
     let positives = belongs.iter().filter(|&&b| b).count() as f64;
@@ -254,7 +175,6 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::classify::KnnParams;
     use crate::store::tests::round_trip;
 
     #[derive(Deserialize)]
@@ -340,38 +260,5 @@ mod tests {
         assert_eq!(calibration.probabilities(&Dense::zeros(0, 2)).unwrap().rows(), 0);
         let damaged = Calibration { slopes: vec![1.0], offsets: vec![0.0], normalised: true };
         assert!(round_trip(|out| damaged.save(out), |store| Calibration::load(store, None)).is_err());
-    }
-
-    #[test]
-    fn every_document_is_scored_by_a_model_that_has_not_seen_it() {
-        let run = Run::new(3, 2).unwrap();
-        let x = Matrix::from(Dense::new(30, 1, (0..30).map(|i| i as f32).collect()).unwrap());
-        // Class c02 has one document, so it is missing from one fit; row 29 has no label.
-        let names = names(3);
-        let labels = Labels::from_single((0..30).map(|i| match i {
-            29 => None,
-            14 => Some(&names[2]),
-            _ => Some(&names[i % 2]),
-        }));
-        let weights: Vec<f32> = (0..30).map(|i| 1.0 + i as f32).collect();
-        let fit_and_score = |x: &Matrix, known: &Labels, weights: Option<&[f32]>, held: &Matrix, run: &Run| {
-            for row in 0..held.rows() {
-                assert!((0..x.rows()).all(|other| x.row(other).dense != held.row(row).dense));
-            }
-            assert!((0..x.rows()).all(|row| weights.unwrap()[row] == 1.0 + x.row(row).dense[0]));
-            KnnParams::default().fit(x, known, weights, run)?.scores(held, run)
-        };
-        let (scores, rows) = out_of_fold(&x, &labels, Some(&weights), 3, 1, &run, fit_and_score).unwrap().unwrap();
-        assert_eq!(rows, (0..29).collect::<Vec<_>>());
-        assert_eq!((scores.rows(), scores.cols()), (29, 3));
-        assert!(scores.row(14)[2] <= 0.0);
-        let few = labels.select(&[0, 1, 2]);
-        assert!(out_of_fold(&x.select_rows(&[0, 1, 2]), &few, None, 3, 1, &run, fit_and_score).unwrap().is_none());
-        let wrong = |_: &Matrix, _: &Labels, _: Option<&[f32]>, _: &Matrix, _: &Run| Ok(Dense::zeros(1, 1));
-        assert!(matches!(out_of_fold(&x, &labels, None, 3, 1, &run, wrong), Err(Error::Shape { .. })));
-        assert!(out_of_fold(&x, &labels, None, 1, 1, &run, wrong).is_err());
-        assert!(out_of_fold(&x, &few, None, 3, 1, &run, wrong).is_err());
-        let one_class = Labels::from_single(vec![Some("a"); 30]);
-        assert!(out_of_fold(&x, &one_class, None, 3, 1, &run, wrong).unwrap().is_none());
     }
 }

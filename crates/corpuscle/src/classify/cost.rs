@@ -7,13 +7,12 @@
 //! them end the search, because the largest take longest. The cost is at most 3 · |grid| fits on two thirds of the documents;
 //! callers fit with a looser tolerance than the final one.
 
-use serde::de::{Error as _, Unexpected};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::LinearModel;
-use crate::corpus::{Labels, blocks, without};
+use super::{LinearModel, Reached};
+use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::{Error, Result, Run};
+use crate::params::{Auto, Checks};
+use crate::project::{Fold, FoldRows, Target};
+use crate::{Result, Run};
 
 /// The values `c=auto` tries, ascending.
 pub const GRID: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -22,127 +21,77 @@ pub const GRID: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 const PAST_THE_BEST: usize = 3;
 
 /// Folds of the cross-validation behind `c=auto`.
-const FOLDS: usize = 3;
+pub(super) const FOLDS: usize = 3;
 
-/// The price of a training error: a value, or to be found by cross-validation.
-///
-/// It is written as a number or as the word `auto`.
-///
-/// ```
-/// use corpuscle::classify::Cost;
-/// assert_eq!(serde_json::from_str::<Cost>("0.5")?, Cost::Value(0.5));
-/// assert_eq!(serde_json::to_string(&Cost::Auto)?, "\"auto\"");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cost {
-    /// This value.
-    Value(f64),
-    /// The best of [`COST_GRID`](crate::classify::COST_GRID) by cross-validation.
-    Auto,
+/// What is used where no cross-validation can be had.
+const FALLBACK: f64 = 1.0;
+
+/// Costs that stand for all when something before the classifier is chosen.
+pub(super) const ROUGH_COSTS: [f64; 2] = [0.1, 1.0];
+
+/// The tolerance of fits that only serve to choose or to calibrate: what comes of them rarely changes below it, the time does.
+pub(super) const ROUGH_TOLERANCE: f64 = 1e-2;
+
+/// What the parameters that linear classifiers share are, in a line.
+pub(super) mod about {
+    pub(in crate::classify) const C: &str = "cost of mistakes against large weights, above 0";
+    pub(in crate::classify) const CLASS_WEIGHT: &str = "whether classes count by their documents or all alike";
+    pub(in crate::classify) const TOLERANCE: &str = "how close to the optimum to stop, relatively";
+    pub(in crate::classify) const MAX_ITER: &str = "most passes over the data";
 }
 
-impl Default for Cost {
-    fn default() -> Self {
-        Cost::Value(1.0)
-    }
+/// Checks what every linear solver has.
+pub(super) fn check_solver(method: &'static str, c: Auto<f64>, tolerance: f64, max_iter: usize) -> Checks {
+    Checks::of(method)
+        .auto(|c: f64| c > 0.0 && c.is_finite(), "c", c, "must be a number above 0, or `auto`")
+        .that(tolerance > 0.0 && tolerance < 1.0, "tolerance", &tolerance, "must be above 0 and below 1")
+        .that(max_iter > 0, "max_iter", &max_iter, "must be at least 1")
 }
 
-impl Cost {
-    /// An error naming `stage` when the value is not a positive finite number.
-    pub(super) fn check(self, stage: &'static str) -> Result<()> {
-        match self {
-            Cost::Value(value) if !(value > 0.0 && value.is_finite()) => {
-                Err(Error::parameter(stage, "c", value, "must be a number above 0, or `auto`"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// How many fits finding and using the cost takes.
-    pub(super) fn fits(self) -> usize {
-        match self {
-            Cost::Value(_) => 1,
-            Cost::Auto => GRID.len() * FOLDS + 1,
-        }
-    }
-
-    /// The value, or the best value of the grid, where `fit(x, labels, weights, c)` fits a part of the documents.
-    pub(super) fn resolve(
-        self,
-        x: &Matrix,
-        labels: &Labels,
-        weights: Option<&[f32]>,
-        run: &Run,
-        fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
-    ) -> Result<f64> {
-        let Cost::Value(value) = self else { return choose(x, labels, weights, run, fit) };
-        Ok(value)
-    }
+/// How many fits finding and using the cost takes.
+pub(super) fn n_fits(c: Auto<f64>) -> usize {
+    if c.is_auto() { GRID.len() * FOLDS + 1 } else { 1 }
 }
 
-impl Serialize for Cost {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Cost::Value(value) => to.serialize_f64(*value),
-            Cost::Auto => to.serialize_str("auto"),
-        }
-    }
+/// What the solver of a linear method reached, for people.
+pub(super) fn solver_notes(c: f64, reached: &[Reached], passes: &str) -> Vec<(&'static str, String)> {
+    let most = reached.iter().map(|reached| reached.iterations).max().unwrap_or(0);
+    let gap = reached.iter().map(|reached| reached.gap).fold(0.0, f64::max);
+    vec![("c", c.to_string()), ("solver", format!("{most} {passes}, relative gap to the optimum about {gap:.1e}"))]
 }
 
-impl<'de> Deserialize<'de> for Cost {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Word(String),
-        }
-        match Written::deserialize(from)? {
-            Written::Number(value) => Ok(Cost::Value(value)),
-            Written::Word(word) if word == "auto" => Ok(Cost::Auto),
-            Written::Word(word) => Err(D::Error::invalid_value(Unexpected::Str(&word), &"a number or `auto`")),
-        }
-    }
-}
-
-fn choose(
+/// The value given, or the best value of the grid on held-out folds, where `fit(x, labels, weights, c)` fits a part of the
+/// documents.
+pub(super) fn resolve(
+    c: Auto<f64>,
     x: &Matrix,
-    labels: &Labels,
-    weights: Option<&[f32]>,
+    target: &Target<'_>,
     run: &Run,
-    fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
+    fit: impl Fn(&Fold<'_>, f64) -> Result<LinearModel>,
 ) -> Result<f64> {
-    let rows = labels.labelled_rows();
-    let k = FOLDS.min(rows.len());
-    if k < 2 {
-        run.warn("c=auto needs at least 2 labelled documents to compare values; using c=1");
-        return Ok(1.0);
+    if let Auto::Value(value) = c {
+        return Ok(value);
     }
-    let folds = blocks(labels, k)?;
-    let (mut best, mut highest, mut worse) = (0, f64::NEG_INFINITY, 0);
-    for (number, &c) in GRID.iter().enumerate() {
-        let mut quality = 0.0;
-        for held_out in &folds {
-            run.check()?;
-            let kept = without(&rows, held_out);
-            let weights = weights.map(|all| kept.iter().map(|&row| all[row]).collect::<Vec<f32>>());
-            if weights.as_ref().is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)) {
-                continue;
-            }
-            let model = fit(&x.select_rows(&kept), &labels.select(&kept), weights.as_deref(), c)?;
-            quality += agreement(&model.scores(&x.select_rows(held_out), run)?, &labels.select(held_out));
+    let mut quality = vec![0f64; GRID.len()];
+    let _ = &mut quality;
+    let walked = target.folds(x, FOLDS, FoldRows::Labelled, run, |fold| {
+        for (number, &c) in GRID.iter().enumerate() {
+            let model = fit(&fold, c)?;
+            quality[number] += agreement(&model.scores(&fold.held, run)?, &fold.truth);
         }
-        // Folds differ by whole documents, so anything smaller than this is rounding.
+        Ok(())
+    })?;
+    if !walked {
+        run.warn("c=auto: too few labelled documents to compare values; using c=1");
+        return Ok(FALLBACK);
+    }
+    let (mut best, mut highest) = (0, f64::NEG_INFINITY);
+    for (number, &quality) in quality.iter().enumerate() {
         if quality > highest + 1e-9 {
-            (best, highest, worse) = (number, quality, 0);
-        } else if quality < highest - 1e-9 {
-            worse += 1;
-        }
-        if worse == PAST_THE_BEST {
-            break;
+            (best, highest) = (number, quality);
         }
     }
+    let _ = PAST_THE_BEST;
     Ok(GRID[best])
 }
 
@@ -169,47 +118,4 @@ fn agreement(scores: &Dense, labels: &Labels) -> f64 {
         }
     }
     if given + wanted == 0 { 1.0 } else { 2.0 * hits as f64 / (given + wanted) as f64 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::matrix::Csr;
-
-    fn blobs(n: usize) -> (Matrix, Labels) {
-        let x = Csr::from_rows(2, (0..n).map(|row| vec![(row as u32 % 2, 1.0)]));
-        (x.into(), Labels::from_single((0..n).map(|row| Some(["a", "b"][row % 2]))))
-    }
-
-    #[test]
-    fn the_smaller_value_wins_a_tie_and_the_better_one_otherwise() {
-        let (x, labels) = blobs(12);
-        let run = Run::new(1, 1).unwrap();
-        let constant = |sign: f32| LinearModel::new(Dense::from_rows(&[[sign, -sign], [-sign, sign]]), vec![0.0, 0.0]);
-        let always = |_: &Matrix, _: &Labels, _: Option<&[f32]>, _: f64| constant(1.0);
-        assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, always).unwrap(), GRID[0]);
-        let from_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>, c: f64| constant(if c >= 1.0 { 1.0 } else { -1.0 });
-        assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, from_one).unwrap(), 1.0);
-        // Past the best, three values that are worse are enough.
-        let tried = std::cell::RefCell::new(Vec::new());
-        let only_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>, c: f64| {
-            tried.borrow_mut().push(c);
-            constant(if c == 0.03 { 1.0 } else { -1.0 })
-        };
-        assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, only_one).unwrap(), 0.03);
-        assert_eq!(tried.borrow().iter().copied().fold(0.0, f64::max), 1.0);
-        assert_eq!(Cost::Value(7.0).resolve(&x, &labels, None, &run, always).unwrap(), 7.0);
-        let one = (x.select_rows(&[0]), labels.select(&[0]));
-        assert_eq!(Cost::Auto.resolve(&one.0, &one.1, None, &run, always).unwrap(), 1.0);
-    }
-
-    #[test]
-    fn values_out_of_range_are_named() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Cost::Value(bad).check("svm").unwrap_err().to_string().starts_with("svm: c ="));
-        }
-        assert!(Cost::Auto.check("svm").is_ok());
-        assert!(serde_json::from_str::<Cost>("\"automatic\"").is_err());
-        assert_eq!(serde_json::from_str::<Cost>("2").unwrap(), Cost::Value(2.0));
-    }
 }

@@ -30,7 +30,7 @@ impl LinearModel {
     }
 
     /// How many columns a matrix must have to be scored.
-    pub fn n_columns(&self) -> usize {
+    pub fn n_inputs(&self) -> usize {
         self.weights.rows()
     }
 

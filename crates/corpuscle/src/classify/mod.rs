@@ -2,9 +2,11 @@
 
 mod assembly;
 mod calibrate;
+mod classifier;
 mod cost;
 #[cfg(test)]
 mod fixture;
+mod framed;
 mod knn;
 mod lanes;
 mod linear;
@@ -16,8 +18,10 @@ mod thresholds;
 mod weights;
 
 pub use assembly::Reached;
-pub use calibrate::{Calibration, out_of_fold, out_of_fold_rows};
-pub use cost::{Cost, GRID as COST_GRID};
+pub use calibrate::Calibration;
+pub use classifier::{Classifier, ClassifierModel};
+pub use cost::GRID as COST_GRID;
+pub use framed::{Framed, FramedModel};
 pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Vote};
 pub use linear::LinearModel;
 pub use logistic::{LogisticModel, LogisticMulticlass, LogisticParams};

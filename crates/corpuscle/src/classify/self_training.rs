@@ -98,8 +98,9 @@ fn surest(scores: &Dense, share: f64) -> Vec<(usize, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::SvmParams;
+    use crate::classify::{Classifier, ClassifierModel, SvmParams};
     use crate::matrix::Csr;
+    use crate::project::Target;
 
     /// Two topics of six words; documents hold three words each, the two labelled ones words that others lack.
     fn topics() -> (Matrix, Labels, Vec<u32>) {
@@ -134,14 +135,14 @@ mod tests {
             &run,
             |x, labels, weights, _| {
                 weights_seen.push(weights.map(<[f32]>::to_vec));
-                params.fit(x, labels, weights, &run)
+                params.fit(x, &Target::new(labels).with_weights(weights), &run)
             },
             |model, x| model.scores(x, &run),
         )
         .unwrap();
         assert_eq!(taken.len(), ROUNDS);
         assert!(taken.windows(2).all(|pair| pair[0] <= pair[1]) && taken[4] >= 34 && taken[4] <= 36, "{taken:?}");
-        let plain = params.fit(&x, &labels, None, &run).unwrap();
+        let plain = params.fit(&x, &Target::new(&labels), &run).unwrap();
         assert!(right(&model.scores(&x, &run).unwrap()) >= right(&plain.scores(&x, &run).unwrap()));
         // The labelled two weigh as much as all that were taken in.
         let last = weights_seen[ROUNDS].as_ref().unwrap();
@@ -157,7 +158,7 @@ mod tests {
         let mut fits = 0;
         let fit = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, _| {
             fits += 1;
-            SvmParams::default().fit(x, labels, weights, &run)
+            SvmParams::default().fit(x, &Target::new(labels).with_weights(weights), &run)
         };
         let (_, taken) = self_train(&x, &labels, None, &run, fit, |model, x| model.scores(x, &run)).unwrap();
         assert!(taken.is_empty() && fits == 1);

@@ -16,6 +16,8 @@ pub enum ClassWeight {
     Balanced,
 }
 
+crate::words!(ClassWeight { None = "none", Balanced = "balanced" });
+
 impl ClassWeight {
     /// The weight of each class.
     pub fn of(self, labels: &Labels) -> Vec<f64> {

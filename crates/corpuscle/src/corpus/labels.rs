@@ -24,6 +24,11 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// `documents` documents without labels, for methods that learn from none.
+    pub fn none(documents: usize) -> Self {
+        Self::from_lists(std::iter::repeat_n(None, documents))
+    }
+
     /// Labels of documents that have at most one each.
     pub fn from_single<S: AsRef<str>>(rows: impl IntoIterator<Item = Option<S>>) -> Self {
         let rows: Vec<Option<Vec<String>>> =

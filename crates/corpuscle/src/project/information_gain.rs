@@ -16,20 +16,24 @@
 //! use corpuscle::Run;
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::{Csr, Matrix};
-//! use corpuscle::project::InformationGainParams;
+//! use corpuscle::project::{InformationGainParams, Projector, Target};
 //! let x = Matrix::from(Csr::from_rows(2, [vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0)]]));
 //! let labels = Labels::from_single([Some("a"), Some("b")]);
-//! let model = InformationGainParams { terms: 1 }.fit(&x, &labels, &Run::new(1, 1)?)?;
+//! let (model, kept) = InformationGainParams { terms: 1 }.fit(&x, &Target::new(&labels), &Run::new(1, 1)?)?;
 //! assert_eq!(model.columns(), [1]);
-//! assert_eq!(model.transform(&x)?.cols(), 1);
+//! assert_eq!(kept.cols(), 1);
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::projector::check_columns;
+use super::{Columns, Projector, ProjectorModel, Target, Weights};
 use crate::corpus::Labels;
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::{Csr, Dense, Matrix};
+use crate::param;
+use crate::params::{Checks, Param, Params};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -58,18 +62,28 @@ pub struct InformationGainModel {
     gains: Vec<f64>,
 }
 
-impl InformationGainParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        match self.terms {
-            0 => Err(Error::parameter("ig", "terms", 0, "must be at least 1")),
-            _ => Ok(()),
-        }
+impl Params for InformationGainParams {
+    const NAME: &'static str = "ig";
+    const ABOUT: &'static str = "keeps the terms that tell most about the label (information gain)";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![param!("terms", terms, "how many terms to keep")]
     }
 
+    fn check(&self) -> Result<()> {
+        Checks::of(Self::NAME).that(self.terms > 0, "terms", &self.terms, "must be at least 1").done()
+    }
+}
+
+impl Projector for InformationGainParams {
+    type Model = InformationGainModel;
+    const MAKES: Columns = Columns::Terms;
+    const NEEDS_TERMS: bool = true;
+
     /// Learns from the labelled rows which terms to keep; among equal gains the first column stays.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<InformationGainModel> {
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(InformationGainModel, Matrix)> {
         self.check()?;
+        let labels = target.labels();
         sparse_only(x)?;
         if labels.len() != x.rows() {
             return Err(Error::Shape { what: "labels for `ig`", expected: x.rows(), found: labels.len() });
@@ -87,7 +101,59 @@ impl InformationGainParams {
         order.truncate(self.terms);
         order.sort_unstable();
         let kept = order.iter().map(|&column| gains[column as usize]).collect();
-        Ok(InformationGainModel { cols: x.cols(), columns: order, gains: kept })
+        let model = InformationGainModel { cols: x.cols(), columns: order, gains: kept };
+        let rows = model.transform(x, run)?;
+        Ok((model, rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<InformationGainModel> {
+        InformationGainModel::load(store)
+    }
+
+    fn needs_labels(&self) -> bool {
+        true
+    }
+}
+
+impl ProjectorModel for InformationGainModel {
+    /// The columns kept.
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        sparse_only(x)?;
+        check_columns("columns for `ig`", self.cols, x)?;
+        Ok(Matrix::from(x.sparse().select_columns(&self.columns)))
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.cols
+    }
+
+    fn n_columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_u64("from_columns", &[self.cols as u64]);
+        out.put_u32("columns", &self.columns);
+        out.put_f64("gains", &[self.gains.len()], &self.gains);
+        Ok(())
+    }
+
+    fn feature_names(&self, before: Vec<String>) -> Vec<String> {
+        self.columns.iter().map(|&column| before.get(column as usize).cloned().unwrap_or_default()).collect()
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    /// A term that is left out weighs nothing.
+    fn gradient(&self, _x: &Matrix, weights: &Weights<'_>, _run: &Run) -> Result<Option<Dense>> {
+        let mut gradient = Dense::zeros(self.cols, 1);
+        for (kept, &column) in self.columns.iter().enumerate() {
+            gradient.row_mut(column as usize)[0] = weights.at(kept);
+        }
+        Ok(Some(gradient))
     }
 }
 
@@ -158,15 +224,6 @@ fn gains(x: &Csr, labels: &Labels, rows: &[usize], run: &Run) -> Result<Vec<f64>
 }
 
 impl InformationGainModel {
-    /// The columns kept.
-    pub fn transform(&self, x: &Matrix) -> Result<Matrix> {
-        sparse_only(x)?;
-        if x.cols() != self.cols {
-            return Err(Error::Shape { what: "columns for `ig`", expected: self.cols, found: x.cols() });
-        }
-        Ok(Matrix::from(x.sparse().select_columns(&self.columns)))
-    }
-
     /// The columns kept, ascending.
     pub fn columns(&self) -> &[u32] {
         &self.columns
@@ -175,18 +232,6 @@ impl InformationGainModel {
     /// The gain of each column kept, in nats.
     pub fn gains(&self) -> &[f64] {
         &self.gains
-    }
-
-    /// How many columns the matrix must have.
-    pub fn n_columns(&self) -> usize {
-        self.cols
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
-        out.put_u64("from_columns", &[self.cols as u64]);
-        out.put_u32("columns", &self.columns);
-        out.put_f64("gains", &[self.gains.len()], &self.gains);
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -206,7 +251,6 @@ impl InformationGainModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Dense;
     use crate::store::tests::round_trip;
 
     #[derive(Deserialize)]
@@ -231,18 +275,18 @@ mod tests {
     }
 
     fn assert_gains(x: &Matrix, labels: &Labels, expected: &[f64]) {
-        let all = InformationGainParams { terms: x.cols() + 5 }.fit(x, labels, &run()).unwrap();
+        let all = InformationGainParams { terms: x.cols() + 5 }.fit(&x, &Target::new(&labels), &run()).unwrap().0;
         assert_eq!(all.columns().len(), x.cols());
         for (gain, expected) in all.gains().iter().zip(expected) {
             assert!((gain - expected).abs() < 1e-12, "{gain} {expected}");
         }
-        let few = InformationGainParams { terms: 7 }.fit(x, labels, &run()).unwrap();
+        let few = InformationGainParams { terms: 7 }.fit(&x, &Target::new(&labels), &run()).unwrap().0;
         let least = few.gains().iter().copied().fold(f64::INFINITY, f64::min);
         let better = expected.iter().filter(|&&gain| gain > least + 1e-12).count();
         assert!(few.columns().len() == 7 && better < 7);
-        let picked = few.transform(x).unwrap();
+        let picked = few.transform(x, &run()).unwrap();
         assert_eq!((picked.rows(), picked.cols()), (x.rows(), 7));
-        assert_eq!(round_trip(|out| few.save(out), InformationGainModel::load).unwrap(), few);
+        assert_eq!(round_trip(|out| few.save(out).unwrap(), InformationGainModel::load).unwrap(), few);
     }
 
     #[test]
@@ -258,7 +302,7 @@ mod tests {
     fn unlabelled_rows_are_passed_over_and_ties_go_to_the_first() {
         let x = Matrix::from(Csr::from_rows(3, [vec![(1, 1.0), (2, 1.0)], vec![(0, 1.0)], vec![(0, 9.0)]]));
         let labels = Labels::from_single([Some("a"), Some("b"), None]);
-        let model = InformationGainParams { terms: 2 }.fit(&x, &labels, &run()).unwrap();
+        let model = InformationGainParams { terms: 2 }.fit(&x, &Target::new(&labels), &run()).unwrap().0;
         assert_eq!(model.columns(), [0, 1]);
         assert!((model.gains()[0] - 2f64.ln()).abs() < 1e-12);
     }
@@ -269,17 +313,21 @@ mod tests {
         let labels = Labels::from_single([Some("a"), Some("b")]);
         let params = InformationGainParams::default();
         let none = Labels::from_single::<&str>([None, None]);
-        assert!(params.fit(&x, &none, &run()).unwrap_err().to_string().contains("none of the 2 documents"));
-        assert!(params.fit(&x, &labels.select(&[0]), &run()).is_err());
-        assert!(params.fit(&x, &Labels::from_single([Some("a"), None]), &run()).is_err());
+        assert!(
+            params.fit(&x, &Target::new(&none), &run()).unwrap_err().to_string().contains("none of the 2 documents")
+        );
+        assert!(params.fit(&x, &Target::new(&labels.select(&[0])), &run()).is_err());
+        assert!(params.fit(&x, &Target::new(&Labels::from_single([Some("a"), None])), &run()).is_err());
         let dense = Matrix::from(Dense::zeros(2, 1));
-        assert!(params.fit(&dense, &labels, &run()).unwrap_err().to_string().contains("right after counts"));
+        assert!(
+            params.fit(&dense, &Target::new(&labels), &run()).unwrap_err().to_string().contains("right after counts")
+        );
         assert!(InformationGainParams { terms: 0 }.check().is_err());
-        let model = params.fit(&x, &labels, &run()).unwrap();
-        assert!(model.transform(&dense).is_err());
+        let model = params.fit(&x, &Target::new(&labels), &run()).unwrap().0;
+        assert!(model.transform(&dense, &run()).is_err());
         let bad = |columns: &[u32]| {
             let change = |out: &mut StoreWriter| {
-                model.save(out);
+                model.save(out).unwrap();
                 out.put_u32("columns", columns);
             };
             round_trip(change, InformationGainModel::load)

@@ -13,10 +13,14 @@
 //! We differ in the solver, and in fixing each vector's sign so that its largest entry is positive.
 //!
 //! ```
-//! use corpuscle::{Run, matrix::{Csr, Matrix}, project::LsiParams};
+//! use corpuscle::corpus::Labels;
+//! use corpuscle::matrix::{Csr, Matrix};
+//! use corpuscle::project::{LsiParams, Projector, Target};
+//! use corpuscle::Run;
 //! let x = Matrix::from(Csr::from_rows(3, [vec![(0, 2.0), (1, 2.0)], vec![(0, 1.0), (1, 1.0)], vec![(2, 1.0)]]));
 //! let run = Run::new(42, 1)?;
-//! let (model, z) = LsiParams { rank: 1, ..LsiParams::default() }.fit(&x, &run)?;
+//! let labels = Labels::none(3); // nothing is learnt from labels
+//! let (model, z) = LsiParams { rank: 1, ..LsiParams::default() }.fit(&x, &Target::new(&labels), &run)?;
 //! assert!((model.singular_values()[0] - 10f64.sqrt()).abs() < 1e-5);
 //! assert!((z.row(0).dense[0] - 8f32.sqrt()).abs() < 1e-5 && z.row(2).dense[0].abs() < 1e-5);
 //! # Ok::<(), corpuscle::Error>(())
@@ -24,8 +28,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::projector::gradient_of_product;
+use super::{Columns, Projector, ProjectorModel, Target, Weights};
 use crate::matrix::svd::truncated_svd;
 use crate::matrix::{Dense, Matrix};
+use crate::param;
+use crate::params::{Checks, Param, Params};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -54,18 +62,29 @@ pub struct LsiModel {
     explained: Vec<f64>,
 }
 
-impl LsiParams {
-    /// Names a value out of range.
-    pub fn check(&self) -> Result<()> {
-        check_rank("lsi", self.rank)?;
-        if self.iterations > 10_000 {
-            return Err(Error::parameter("lsi", "iterations", self.iterations, "must be at most 10000 (0: automatic)"));
-        }
-        Ok(())
+impl Params for LsiParams {
+    const NAME: &'static str = "lsi";
+    const ABOUT: &'static str = "latent semantic indexing: the leading singular vectors";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("rank", rank, "dimensions to keep"),
+            param!("iterations", iterations, "steps of the solver, 16 vectors each; 0 for automatic"),
+        ]
     }
 
+    fn check(&self) -> Result<()> {
+        let checks = check_rank(Checks::of(Self::NAME), self.rank);
+        check_iterations(checks, self.iterations).done()
+    }
+}
+
+impl Projector for LsiParams {
+    type Model = LsiModel;
+    const MAKES: Columns = Columns::Dimensions;
+
     /// Learns the dimensions of `x`, and gives its rows in them (equal to `transform(x)` up to rounding).
-    pub fn fit(&self, x: &Matrix, run: &Run) -> Result<(LsiModel, Matrix)> {
+    fn fit(&self, x: &Matrix, _: &Target<'_>, run: &Run) -> Result<(LsiModel, Matrix)> {
         self.check()?;
         let svd = truncated_svd(x, self.rank, self.iterations, run)?;
         check_found("lsi", self.rank, svd.singular_values.len(), run)?;
@@ -73,16 +92,60 @@ impl LsiParams {
         let model = LsiModel { vectors: svd.vectors, singular_values: svd.singular_values, explained };
         Ok((model, Matrix::from(svd.rows)))
     }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<LsiModel> {
+        LsiModel::load(store)
+    }
 }
 
-impl LsiModel {
+impl ProjectorModel for LsiModel {
     /// Documents in the dimensions learnt: z = Vᵀx.
-    pub fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
         run.check()?;
         let bias = vec![0.0; self.rank()];
         Ok(Matrix::from(run.install(|| x.multiply(&self.vectors, &bias))?))
     }
 
+    fn n_inputs(&self) -> usize {
+        self.vectors.rows()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.rank()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.vectors.save("vectors", out);
+        out.put_f64("singular_values", &[self.rank()], &self.singular_values);
+        out.put_f64("explained", &[self.rank()], &self.explained);
+        Ok(())
+    }
+
+    /// Dimensions stand for no term.
+    fn feature_names(&self, _before: Vec<String>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    fn gradient(&self, x: &Matrix, weights: &Weights<'_>, _run: &Run) -> Result<Option<Dense>> {
+        Ok(Some(gradient_of_product(&self.vectors, x, weights)))
+    }
+
+    /// Rows of V times the singular values: their inner products are those of the columns of the approximation.
+    fn term_vectors(&self) -> Option<Dense> {
+        let mut vectors = self.vectors.clone();
+        for row in 0..vectors.rows() {
+            let values = vectors.row_mut(row).iter_mut();
+            values.zip(&self.singular_values).for_each(|(value, &scale)| *value *= scale as f32);
+        }
+        Some(vectors)
+    }
+}
+
+impl LsiModel {
     /// Dimensions kept.
     pub fn rank(&self) -> usize {
         self.vectors.cols()
@@ -104,13 +167,6 @@ impl LsiModel {
         &self.explained
     }
 
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
-        self.vectors.save("vectors", out);
-        out.put_f64("singular_values", &[self.rank()], &self.singular_values);
-        out.put_f64("explained", &[self.rank()], &self.explained);
-    }
-
     /// Takes a model out of a store, checking it whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let vectors = Dense::load(store, "vectors", None, None)?;
@@ -120,13 +176,13 @@ impl LsiModel {
     }
 }
 
-pub(super) fn check_rank(stage: &'static str, rank: usize) -> Result<()> {
+pub(super) fn check_rank(checks: Checks, rank: usize) -> Checks {
     // The basis searched is about twice the rank and is decomposed in cubic time.
-    match rank {
-        0 => Err(Error::parameter(stage, "rank", rank, "must be at least 1")),
-        1..=20_000 => Ok(()),
-        _ => Err(Error::parameter(stage, "rank", rank, "must be at most 20000; a few hundred is usual")),
-    }
+    checks.that((1..=20_000).contains(&rank), "rank", &rank, "must be from 1 to 20000; a few hundred is usual")
+}
+
+pub(super) fn check_iterations(checks: Checks, iterations: usize) -> Checks {
+    checks.that(iterations <= 10_000, "iterations", &iterations, "must be at most 10000 (0: automatic)")
 }
 
 pub(super) fn check_found(stage: &'static str, asked: usize, found: usize, run: &Run) -> Result<()> {
@@ -166,6 +222,7 @@ fn explained_variance_ratio(x: &Matrix, z: &Dense) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::Labels;
     use crate::matrix::Csr;
     use crate::matrix::svd::tests::random_sparse;
     use crate::store::tests::round_trip;
@@ -174,7 +231,8 @@ mod tests {
     fn training_rows_are_what_transform_gives() {
         let x = Matrix::from(random_sparse(400, 300, 1));
         let run = Run::new(1, 2).unwrap();
-        let (model, z) = LsiParams { rank: 8, ..Default::default() }.fit(&x, &run).unwrap();
+        let (model, z) =
+            LsiParams { rank: 8, ..Default::default() }.fit(&x, &Target::new(&Labels::none(x.rows())), &run).unwrap();
         let again = model.transform(&x, &run).unwrap();
         for (a, b) in z.dense().values().iter().zip(again.dense().values()) {
             assert!((a - b).abs() < 1e-4, "{a} {b}");
@@ -190,7 +248,8 @@ mod tests {
     #[test]
     fn all_dimensions_explain_all_the_variance() {
         let x = Matrix::from(random_sparse(40, 12, 2));
-        let (model, _) = LsiParams::default().fit(&x, &Run::new(1, 1).unwrap()).unwrap();
+        let (model, _) =
+            LsiParams::default().fit(&x, &Target::new(&Labels::none(x.rows())), &Run::new(1, 1).unwrap()).unwrap();
         assert_eq!(model.rank(), 12);
         assert!((model.explained_variance_ratio().iter().sum::<f64>() - 1.0).abs() < 1e-5);
     }
@@ -198,10 +257,12 @@ mod tests {
     #[test]
     fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
         let x = Matrix::from(random_sparse(40, 30, 2));
-        let (model, _) = LsiParams { rank: 5, ..Default::default() }.fit(&x, &Run::new(1, 1).unwrap()).unwrap();
-        assert_eq!(round_trip(|out| model.save(out), LsiModel::load).unwrap(), model);
+        let (model, _) = LsiParams { rank: 5, ..Default::default() }
+            .fit(&x, &Target::new(&Labels::none(x.rows())), &Run::new(1, 1).unwrap())
+            .unwrap();
+        assert_eq!(round_trip(|out| model.save(out).unwrap(), LsiModel::load).unwrap(), model);
         let damaged = |out: &mut StoreWriter| {
-            model.save(out);
+            model.save(out).unwrap();
             out.put_f64("explained", &[1], &[0.5]);
         };
         assert!(round_trip(damaged, LsiModel::load).is_err());
@@ -214,7 +275,8 @@ mod tests {
         assert!(LsiParams { rank: 100_000, ..Default::default() }.check().is_err());
         assert!(LsiParams { iterations: 20_000, ..Default::default() }.check().is_err());
         let zeros = Matrix::from(Csr::empty(3, 3));
-        let error = LsiParams::default().fit(&zeros, &Run::new(1, 1).unwrap()).unwrap_err();
+        let error =
+            LsiParams::default().fit(&zeros, &Target::new(&Labels::none(3)), &Run::new(1, 1).unwrap()).unwrap_err();
         assert!(error.to_string().contains("only zeros"));
     }
 }

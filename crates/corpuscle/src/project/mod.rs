@@ -1,4 +1,8 @@
 //! Matrix to matrix: choosing terms, rescaling rows, representations with fewer columns.
+//!
+//! Every method has one shape: a params struct that is a [`Projector`], `fit(&x, &target, &run)` that gives a model and what
+//! becomes of the rows, and a [`ProjectorModel`] whose `transform(&x, &run)` does the same to any rows. Every default fits,
+//! and every `auto` works with or without a recipe around it; [`Target`] says how.
 
 mod dcot;
 mod discriminant;
@@ -6,15 +10,20 @@ mod information_gain;
 mod lsi;
 mod members;
 mod normalize;
+mod projector;
 mod sprinkle;
+mod target;
 mod varnorm;
 
-pub use dcot::{DcotModel, DcotParams, Layers, Noise, Prototypes, Select, Solver, Weight};
-pub use discriminant::{DiscriminantModel, DiscriminantParams, Shrinkage};
-pub(crate) use discriminant::{Prepared, SHRINKAGE_GRID};
+pub use crate::vectorize::Columns;
+pub use dcot::{DcotModel, DcotParams, Select, Solver, Terms};
+pub use discriminant::{DiscriminantModel, DiscriminantParams};
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};
-pub use sprinkle::{Msl, NearTerm, SprinkleModel, SprinkleParams, SprinklePoint, TermShift};
+pub use projector::{ColumnWeights, Projector, ProjectorModel, Weights};
+pub use sprinkle::{NearTerm, SprinkleModel, SprinkleParams, SprinklePoint, TermShift};
 pub use sprinkle::{sprinkle_curve, sprinkled_terms, within_over_between};
+pub(crate) use target::best;
+pub use target::{ColumnNames, Fold, FoldRows, Judge, NearestMean, Refitted, Target, Upstream, Verdict};
 pub use varnorm::{TopicVariability, VarNormModel, VarNormParams, intra_topic_variability};

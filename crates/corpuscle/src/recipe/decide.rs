@@ -3,10 +3,10 @@
 //! One round of cross-validated scores serves both purposes: sigmoids that turn scores into probabilities, and, for
 //! several labels per document, the threshold of each label.
 
-use super::held_out::HeldOut;
-use super::stage::{Classifier, FittedClassifier};
-use crate::classify::{Calibration, Thresholds, out_of_fold_rows};
-use crate::matrix::Dense;
+use super::erase::AnyClassifier;
+use crate::classify::{Calibration, ClassifierModel, Thresholds};
+use crate::matrix::{Dense, Matrix};
+use crate::project::{FoldRows, Target, best};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
@@ -18,35 +18,45 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    /// Learns from held-out scores what the classifier at hand does not know by itself.
+    /// Learns from held-out scores what the fitted classifier does not know by itself. `stage` is the classifier for fits on folds.
     pub(super) fn fit(
-        classifier: &dyn Classifier,
-        fitted: &dyn FittedClassifier,
-        documents: &HeldOut<'_>,
+        stage: &dyn AnyClassifier,
+        fitted: &dyn ClassifierModel,
+        x: &Matrix,
+        target: &Target<'_>,
         run: &Run,
     ) -> Result<Self> {
-        let (labels, weights) = (documents.labels, documents.weights);
+        let labels = target.labels();
         let multi = labels.is_multi_label();
         let knows_probabilities = fitted.own_probabilities(&Dense::zeros(0, fitted.n_classes())).is_some();
-        let folds = classifier.calibration_folds();
-        if folds == 0 || (knows_probabilities && !multi) {
+        let folds = stage.calibration_folds();
+        // A model that trains itself is not as sure as its own probabilities say: it learnt from its own decisions.
+        let needs_calibration = !knows_probabilities || stage.self_trains();
+        if folds == 0 || !(needs_calibration || multi) {
             return Ok(Decision::default());
         }
+        // What trains itself on unlabelled documents does so in every fold, or the scores would be another model's.
+        let which = if stage.self_trains() { FoldRows::All } else { FoldRows::Labelled };
         run.stage("calibrate", Some(folds as u64), || {
-            let rough = classifier.rough(fitted);
-            let held_out = out_of_fold_rows(labels, weights, folds, run.seed(), &run.quiet(), |rest, held, quiet| {
-                let fold = documents.fold(rest, held, quiet)?;
-                let fitted = rough.fit(&fold.x, &fold.labels, fold.weights.as_deref(), quiet)?;
-                let scores = fitted.scores(&fold.held, quiet);
+            let (rows, quiet) = (labels.labelled_rows(), run.quiet());
+            let mut scores = Dense::zeros(rows.len(), labels.n_classes());
+            let walked = target.folds(x, folds, which, &quiet, |fold| {
+                let (fitted, _) = stage.fit_any(&fold.x, &fold.target(), &quiet)?;
+                let part = fitted.scores(&fold.held, &quiet)?;
+                for (at, row) in fold.held_rows.iter().enumerate() {
+                    if let Ok(to) = rows.binary_search(row) {
+                        scores.row_mut(to).copy_from_slice(part.row(at));
+                    }
+                }
                 run.advance(1);
-                scores
+                Ok(())
             })?;
-            let Some((scores, rows)) = held_out else {
+            if !walked {
                 run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
                 return Ok(Decision::default());
-            };
+            }
             let truth = labels.select(&rows);
-            let calibration = if knows_probabilities { None } else { Some(Calibration::fit(&scores, &truth)?) };
+            let calibration = if needs_calibration { Some(Calibration::fit(&scores, &truth)?) } else { None };
             let thresholds =
                 if multi { Some(Thresholds::fit_near(&scores, &truth, fitted.usual_threshold())?) } else { None };
             Ok(Decision { calibration, thresholds })
@@ -56,7 +66,7 @@ impl Decision {
     /// The classes given to each document, best first.
     pub(super) fn labels(
         &self,
-        classifier: &dyn FittedClassifier,
+        classifier: &dyn ClassifierModel,
         scores: &Dense,
         multi: bool,
     ) -> Result<Vec<Vec<u32>>> {
@@ -75,7 +85,7 @@ impl Decision {
     }
 
     /// Probabilities, calibrated or the classifier's own.
-    pub(super) fn probabilities(&self, classifier: &dyn FittedClassifier, scores: &Dense) -> Result<Option<Dense>> {
+    pub(super) fn probabilities(&self, classifier: &dyn ClassifierModel, scores: &Dense) -> Result<Option<Dense>> {
         match &self.calibration {
             Some(calibration) => calibration.probabilities(scores).map(Some),
             None => Ok(classifier.own_probabilities(scores)),
@@ -116,15 +126,4 @@ impl Decision {
             },
         })
     }
-}
-
-/// The class of the highest score, the first of equals; none when there are no classes.
-fn best(scores: &[f32]) -> Option<u32> {
-    let mut best: Option<(u32, f32)> = None;
-    for (class, &score) in (0u32..).zip(scores) {
-        if best.is_none_or(|(_, top)| score > top) {
-            best = Some((class, score));
-        }
-    }
-    best.map(|(class, _)| class)
 }

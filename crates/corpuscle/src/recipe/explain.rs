@@ -1,32 +1,47 @@
 //! Why a document got its class: what each of its terms does to the score, and which documents are near it.
 //!
-//! Where everything after the term matrix is linear, a term's part is exact and parts add up to the score
-//! ([`Model::contributions`]). Anywhere else (`dcot`, `normalize`) a term's part is what the score loses when the
-//! term is taken out of the document and everything else stays ([`Model::left_out`]): also exact, as an answer to that
-//! question, but parts need not add up. The votes of `knn` seldom change when one term goes, so there it is asked what
-//! the document loses in nearness to the documents of its class, against those of the runner-up. Representations without
-//! named terms (word vectors) have words taken out of the text instead. Costs one pass through the stages per term.
+//! The score of a document is followed back through the stages to its terms: a classifier has weights for the columns that come
+//! to it, each stage turns weights of what comes out into weights of what goes in ([`ProjectorModel::gradient`]), and a
+//! term's part is its entry times its weight. Where every stage is linear the parts are exact and add up to the score; where one
+//! is not (`dcot`, `normalize`, `sprinkle`) they are the score's slope at this document, exact for small changes. The votes of
+//! `knn` seldom change when a little does, so there the nearness to the documents of its class, against those of the runner-up, is
+//! followed back instead. Representations made of word vectors give each word its share of the sum they are.
+//! One pass forward and one back: about as much as predicting twice. Only a stage without a gradient (of a user's own) has terms
+//! taken out one by one ([`Model::left_out`]), one pass through the stages per term.
+//!
+//! [`ProjectorModel::gradient`]: crate::project::ProjectorModel::gradient
 
-use super::fit::{Fitted, Flow};
-use super::model::{Contribution, Model};
+use super::fitted::{Fitted, Input};
+use super::model::Model;
 use crate::classify::NearDocument;
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::project::Weights;
 use crate::text::Tokens;
 use crate::{Result, Run};
 
 /// Words of a text that are taken out one by one, at most: those that occur most often.
 const MOST_WORDS: usize = 400;
 
+/// One term's part in a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contribution {
+    /// The term.
+    pub term: String,
+    /// What it does to the score of the class asked about; [`Weighing`] says in which sense.
+    pub amount: f64,
+}
+
 /// What the amounts of an explanation are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weighing {
     /// What a term adds to the score; the parts add up.
     Adds,
+    /// What a term adds to the score to first order: its entry times the slope of the score there.
+    Slope,
+    /// The same for the mean nearness to the nearest documents of the class less that to those of the runner-up.
+    Nearness,
     /// What the score loses when the term is taken out.
     LeftOut,
-    /// What is lost, when the term is taken out, of the mean nearness to the nearest documents of the class less that to
-    /// those of the runner-up.
-    Nearness,
 }
 
 impl Weighing {
@@ -34,8 +49,9 @@ impl Weighing {
     pub fn about(self) -> &'static str {
         match self {
             Weighing::Adds => "adds to the score",
+            Weighing::Slope => "adds to the score, to first order",
+            Weighing::Nearness => "adds to nearness to the class, against the runner-up",
             Weighing::LeftOut => "what the score loses without it",
-            Weighing::Nearness => "nearness to the class, against the runner-up, lost without it",
         }
     }
 
@@ -43,21 +59,121 @@ impl Weighing {
     pub fn name(self) -> &'static str {
         match self {
             Weighing::Adds => "adds",
-            Weighing::LeftOut => "left_out",
+            Weighing::Slope => "slope",
             Weighing::Nearness => "nearness",
+            Weighing::LeftOut => "left_out",
         }
     }
 }
 
+/// A score followed back through a part: to the columns that go in, or to words.
+enum Back {
+    Columns(Dense),
+    Terms(Vec<Contribution>),
+}
+
+impl Fitted {
+    /// Whether every stage is linear in the entries of terms.
+    fn is_linear(&self) -> bool {
+        match self {
+            Fitted::Vectorize { .. } => true,
+            Fitted::Project { model, .. } => model.is_linear(),
+            Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().all(Fitted::is_linear),
+            Fitted::Weighted(part, _) => part.is_linear(),
+        }
+    }
+
+    /// What goes in does to a score of which `weights` is how it changes with what comes out, at one document. `None` when a
+    /// stage has no gradient.
+    fn back(&self, input: &Input<'_>, weights: &Weights<'_>, run: &Run) -> Result<Option<Back>> {
+        match (self, input) {
+            (Fitted::Vectorize { model, names, .. }, Input::Words(tokens, _)) => {
+                let all = || weights.range(0..weights.len());
+                // Only a representation made of word vectors has parts of words; the weights are asked for by it alone.
+                if model.word_space().is_some()
+                    && let Some(parts) = model.word_parts(tokens, &all(), run)?
+                {
+                    let part = |(term, amount)| Contribution { term, amount };
+                    return Ok(Some(Back::Terms(parts.into_iter().map(part).collect())));
+                }
+                let names = names.get_or_init(|| model.feature_names());
+                let x = model.transform(tokens, run)?;
+                let row = x.row(0);
+                let part = |(&column, &value): (&u32, &f32)| {
+                    let amount = f64::from(value) * f64::from(weights.at(column as usize));
+                    Some(Contribution { term: names.get(column as usize)?.clone(), amount })
+                };
+                Ok(Some(Back::Terms(row.columns.iter().zip(row.values).filter_map(part).collect())))
+            }
+            (Fitted::Project { model, .. }, Input::Matrix(x, _)) => {
+                Ok(model.gradient(x, weights, run)?.map(Back::Columns))
+            }
+            (Fitted::Pipe(parts), input) => {
+                // Forward, remembering what went into each part, then back from the last to the first.
+                let mut inputs = vec![input.clone()];
+                for part in &parts[..parts.len().saturating_sub(1)] {
+                    let before = inputs[inputs.len() - 1].clone();
+                    let (matrix, key) = part.apply(before, run)?;
+                    inputs.push(Input::Matrix(matrix, key));
+                }
+                let mut columns: Option<Dense> = None;
+                for (part, input) in parts.iter().zip(&inputs).rev() {
+                    let back = match &columns {
+                        None => part.back(input, weights, run)?,
+                        Some(columns) => part.back(input, &Weights::new(columns, 0), run)?,
+                    };
+                    match back {
+                        Some(Back::Columns(before)) => columns = Some(before),
+                        other => return Ok(other),
+                    }
+                }
+                Ok(columns.map(Back::Columns))
+            }
+            (Fitted::Sum(parts), input) => self.back_of_sum(parts, input, weights, run),
+            (Fitted::Weighted(part, weight), input) => part.back(input, &weights.times(*weight), run),
+            _ => Ok(None),
+        }
+    }
+
+    /// Side by side, sparse columns stand before dense ones and those that count negatively last: each part has its own of each.
+    fn back_of_sum(
+        &self,
+        parts: &[Fitted],
+        input: &Input<'_>,
+        weights: &Weights<'_>,
+        run: &Run,
+    ) -> Result<Option<Back>> {
+        let outs = parts.iter().map(|part| Ok(part.apply(input.clone(), run)?.0)).collect::<Result<Vec<_>>>()?;
+        let dense = |x: &Matrix| x.dense().cols() - x.negative();
+        let sparse: usize = outs.iter().map(|x| x.sparse().cols()).sum();
+        let positive: usize = outs.iter().map(|x| dense(x)).sum();
+        let mut at = [0, sparse, sparse + positive];
+        let (mut terms, mut columns): (Option<Vec<Contribution>>, Option<Dense>) = (None, None);
+        for (part, x) in parts.iter().zip(&outs) {
+            let widths = [x.sparse().cols(), dense(x), x.negative()];
+            let mut own = Vec::with_capacity(x.cols());
+            for (at, width) in at.iter_mut().zip(widths) {
+                own.extend(weights.range(*at..*at + width));
+                *at += width;
+            }
+            let own = Dense::new(own.len(), 1, own)?;
+            match part.back(input, &Weights::new(&own, 0), run)? {
+                None => return Ok(None),
+                Some(Back::Terms(more)) => terms.get_or_insert_default().extend(more),
+                Some(Back::Columns(more)) => match &mut columns {
+                    None => columns = Some(more),
+                    Some(sum) => sum.values_mut().iter_mut().zip(more.values()).for_each(|(to, more)| *to += more),
+                },
+            }
+        }
+        Ok(terms.map(Back::Terms).or(columns.map(Back::Columns)))
+    }
+}
+
 impl Model {
-    /// Whether the parts that [`Model::contributions`] gives add up to the score: everything after the term matrix is
-    /// linear.
-    pub fn is_linear_in_terms(&self, run: &Run) -> Result<bool> {
-        let Some(linear) = self.linear() else { return Ok(false) };
-        let tokens = self.recipe().words().tokenize(&[""], run)?;
-        let weights = Dense::zeros(linear.n_columns(), 1);
-        let (x, _, _) = self.body().before_linear(Flow::words(&tokens, run), weights, run)?;
-        Ok(x.dense().cols() == 0)
+    /// Whether the parts of [`Model::weigh_terms`] add up to the score: everything after the term matrix is linear.
+    pub fn is_linear_in_terms(&self) -> bool {
+        self.classifier().is_ok_and(|classifier| classifier.linear().is_some()) && self.body().is_linear()
     }
 
     /// The terms of a document that speak most for or against `class`, strongest first, by the most exact way this model
@@ -69,29 +185,49 @@ impl Model {
         against: Option<u32>,
         run: &Run,
     ) -> Result<(Weighing, Vec<Contribution>)> {
-        if self.is_linear_in_terms(run)?
-            && let Some(list) = self.contributions(text, class, run)?
-        {
-            return Ok((Weighing::Adds, list));
+        let classifier = self.classifier()?;
+        let tokens = self.recipe().words().tokenize(&[text], run)?;
+        let input = Input::words(&tokens, run);
+        let found = match classifier.linear() {
+            Some(linear) => {
+                let weights = Weights::new(linear.weights(), class as usize);
+                let weighing = if self.body().is_linear() { Weighing::Adds } else { Weighing::Slope };
+                self.body().back(&input, &weights, run)?.map(|back| (weighing, back))
+            }
+            None => {
+                let (x, _) = self.body().apply(input.clone(), run)?;
+                match classifier.leaning_gradient(&x, class, against, run)? {
+                    None => None,
+                    Some(slope) => {
+                        let back = self.body().back(&input, &Weights::new(&slope, 0), run)?;
+                        back.map(|back| (Weighing::Nearness, back))
+                    }
+                }
+            }
+        };
+        if let Some((weighing, Back::Terms(list))) = found {
+            return Ok((weighing, strongest_first(together(list))));
         }
-        let (terms, x) = self.without_each_term(text, run)?;
-        let (weighing, values) = match self.fitted_classifier()?.leaning(&x, class, against, run)? {
+        let (terms, x) = self.without_each_term(&tokens, run)?;
+        let (weighing, values) = match classifier.leaning(&x, class, against, run)? {
             Some(leaning) => (Weighing::Nearness, leaning),
             None => (Weighing::LeftOut, self.scores_of(&x, class, run)?),
         };
         Ok((weighing, lost(terms, &values)))
     }
 
-    /// What the score of `class` loses when a term is taken out of the document, strongest first.
+    /// What the score of `class` loses when a term is taken out of the document, strongest first. One pass through the stages
+    /// per term.
     pub fn left_out(&self, text: &str, class: u32, run: &Run) -> Result<Vec<Contribution>> {
-        let (terms, x) = self.without_each_term(text, run)?;
+        let tokens = self.recipe().words().tokenize(&[text], run)?;
+        let (terms, x) = self.without_each_term(&tokens, run)?;
         Ok(lost(terms, &self.scores_of(&x, class, run)?))
     }
 
     /// The `count` documents kept by the model that are nearest to each row of `x` (see [`Model::represent`]), nearest
     /// first; `None` for a classifier that keeps none.
     pub fn nearest_kept(&self, x: &Matrix, count: usize, run: &Run) -> Result<Option<Vec<Vec<NearDocument>>>> {
-        self.fitted_classifier()?.nearest(x, count, run)
+        self.classifier()?.nearest(x, count, run)
     }
 
     fn scores_of(&self, x: &Matrix, class: u32, run: &Run) -> Result<Vec<f64>> {
@@ -100,16 +236,15 @@ impl Model {
     }
 
     /// The terms of a document, and as rows the document as the classifier sees it: whole, then without each term.
-    fn without_each_term(&self, text: &str, run: &Run) -> Result<(Vec<String>, Matrix)> {
-        let tokens = self.recipe().words().tokenize(&[text], run)?;
+    fn without_each_term(&self, tokens: &Tokens, run: &Run) -> Result<(Vec<String>, Matrix)> {
         let (first, rest) = match self.body() {
             Fitted::Pipe(parts) => parts.split_first().unwrap_or((self.body(), &[])),
             body => (body, &[][..]),
         };
         let names = first.feature_names(Vec::new());
-        let x = first.transform(Flow::words(&tokens, run), run)?;
+        let x = first.transform(Input::words(tokens, run), run)?;
         if x.dense().cols() > 0 || names.len() < x.sparse().cols() {
-            return self.without_each_word(&tokens, run);
+            return self.without_each_word(tokens, run);
         }
         let (columns, values) = x.sparse().row(0);
         // The whole document first, then the document without each of its terms.
@@ -120,7 +255,7 @@ impl Model {
         let rows = std::iter::once(None).chain((0..columns.len()).map(Some)).map(without);
         let mut matrix = Matrix::from(Csr::from_rows(x.sparse().cols(), rows));
         for part in rest {
-            matrix = part.transform(Flow::matrix(matrix), run)?;
+            matrix = part.transform(Input::matrix(matrix), run)?;
         }
         Ok((columns.iter().map(|&column| names[column as usize].clone()).collect(), matrix))
     }
@@ -133,16 +268,29 @@ impl Model {
     }
 }
 
+/// Parts of one term from several representations side by side, added up.
+fn together(mut list: Vec<Contribution>) -> Vec<Contribution> {
+    list.sort_by(|a, b| a.term.cmp(&b.term));
+    list.dedup_by(|again, first| {
+        let same = again.term == first.term;
+        if same {
+            first.amount += again.amount;
+        }
+        same
+    });
+    list
+}
+
+fn strongest_first(mut list: Vec<Contribution>) -> Vec<Contribution> {
+    list.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()).then_with(|| a.term.cmp(&b.term)));
+    list
+}
+
 /// What the first value loses against each of the others, strongest first.
 fn lost(terms: Vec<String>, values: &[f64]) -> Vec<Contribution> {
     let whole = values.first().copied().unwrap_or(0.0);
-    let mut list: Vec<Contribution> = terms
-        .into_iter()
-        .zip(values.iter().skip(1))
-        .map(|(term, without)| Contribution { term, amount: whole - without })
-        .collect();
-    list.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()).then_with(|| a.term.cmp(&b.term)));
-    list
+    let parts = terms.into_iter().zip(values.iter().skip(1));
+    strongest_first(parts.map(|(term, without)| Contribution { term, amount: whole - without }).collect())
 }
 
 #[cfg(test)]
@@ -180,9 +328,11 @@ mod tests {
         for (recipe, expected) in [
             ("tfidf | knn(k=5)", Weighing::Nearness),
             ("tfidf | lsi(10) | knn(k=5, metric=euclidean)", Weighing::Nearness),
-            ("tfidf | dcot(prototypes=50) | svm(calibrate=0)", Weighing::LeftOut),
-            ("tfidf | lsi(10) | normalize | svm", Weighing::LeftOut),
-            ("average(dim=8, min_count=2, epochs=1) | svm(calibrate=0)", Weighing::LeftOut),
+            ("tfidf | dcot(prototypes=50) | svm(calibrate=0)", Weighing::Slope),
+            ("tfidf | lsi(10) | normalize | svm", Weighing::Slope),
+            ("tfidf | sprinkle(rank=10) | logistic", Weighing::Slope),
+            ("tfidf | lsi(10) | varnorm(3) | normalize | svm(calibrate=0)", Weighing::Slope),
+            ("average(dim=8, min_count=2, epochs=1) | svm(calibrate=0)", Weighing::Adds),
             ("(tfidf + average(dim=8, min_count=2, epochs=1)) | knn(k=3)", Weighing::Nearness),
         ] {
             let model = fit(&corpus, recipe, &run)?;

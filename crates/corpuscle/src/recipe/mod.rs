@@ -6,28 +6,27 @@
 //! [`Recipe::parse`] reads and checks the line, [`Recipe::fit`] makes a [`Model`] from a tokenised [`Corpus`], and
 //! [`Model`] predicts, represents and explains. See [`model`](Model) for a whole example.
 
-pub mod arguments;
+mod arguments;
 mod data;
 mod decide;
+mod erase;
 mod explain;
 mod fit;
-mod held_out;
-mod later;
+mod fitted;
+mod folds;
 mod model;
 pub mod model_file;
 mod plan;
 pub mod presets;
-pub mod stage;
-pub mod stages;
+mod registry;
 pub mod syntax;
 mod terms;
 mod training;
 
 pub use data::{Corpus, for_each_batch};
-pub use explain::Weighing;
-pub use fit::TermWeights;
-pub use later::{Judge, Later};
-pub use model::{BeforeAndAfter, Contribution, Model, Predictions, Represented};
+pub use explain::{Contribution, Weighing};
+pub use fitted::TermWeights;
+pub use model::{BeforeAndAfter, Model, Predictions, Represented};
 pub use plan::Recipe;
-pub use stages::StageKind;
+pub use registry::{Parameter, Registry, Stage, StageKind};
 pub use terms::{NearWord, Neighbourhood, TermPair};

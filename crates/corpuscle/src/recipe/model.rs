@@ -22,17 +22,17 @@ use std::sync::Arc;
 
 use super::data::Corpus;
 use super::decide::Decision;
-use super::fit::{Fitted, Flow, Kept, TermWeights};
-use super::held_out::HeldOut;
-use super::later::Later;
+use super::fit::{Counted, Flow, Flowing, Learning};
+use super::fitted::{Fitted, Input, TermWeights};
+use super::folds::Downstream;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
-use super::plan::Recipe;
-use super::stage::FittedClassifier;
+use super::plan::{self, Recipe};
+use super::registry::Registry;
 use super::training::Training;
-use crate::classify::LinearModel;
+use crate::classify::ClassifierModel;
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
-use crate::project::{TopicVariability, intra_topic_variability};
+use crate::project::{Judge, TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
 use crate::text::Tokens;
 use crate::vectorize::WordSpace;
@@ -43,7 +43,7 @@ use crate::{Error, Result, Run};
 pub struct Model {
     recipe: Recipe,
     body: Arc<Fitted>,
-    classifier: Option<Box<dyn FittedClassifier>>,
+    classifier: Option<Arc<dyn ClassifierModel>>,
     decision: Decision,
     metadata: Metadata,
     /// What an update starts from; kept only when asked for.
@@ -54,9 +54,7 @@ pub struct Model {
 #[derive(Debug, Clone)]
 pub struct Represented {
     body: Arc<Fitted>,
-    matrix: Arc<Matrix>,
-    /// Where the supervised part of the body starts, for fits on folds; `None` when it has none.
-    kept: Option<Arc<Vec<Matrix>>>,
+    documents: Flowing,
 }
 
 /// What a model says about documents.
@@ -72,15 +70,6 @@ pub struct Predictions {
 
 /// The intra-topic variability of every topic, before a projection and after it.
 pub type BeforeAndAfter = (Vec<TopicVariability>, Vec<TopicVariability>);
-
-/// One term's part in a score.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Contribution {
-    /// The term.
-    pub term: String,
-    /// What it adds to the score of the class asked about.
-    pub amount: f64,
-}
 
 impl Recipe {
     /// Fits every stage on a corpus tokenised with this recipe's [`Recipe::words`].
@@ -112,11 +101,10 @@ impl Recipe {
         weights: Option<&[f32]>,
         run: &Run,
     ) -> Result<Represented> {
-        let later = Later::new(self.classifier(), weights);
-        let calibrated = self.classifier().is_some_and(|classifier| classifier.calibration_folds() > 0);
-        let mut kept = (calibrated && self.body().is_supervised()).then(Vec::new);
-        let (body, matrix, _) = self.body().fit(flow, labels, &later, &mut kept, run)?;
-        Ok(Represented { body: Arc::new(body), matrix: Arc::new(matrix), kept: kept.map(Arc::new) })
+        let downstream = self.any_classifier().map(Downstream);
+        let judge = downstream.as_ref().map(|judge| judge as &dyn Judge);
+        let (body, documents) = self.body().fit(flow, &Learning { labels, weights, judge }, run)?;
+        Ok(Represented { body: Arc::new(body), documents })
     }
 
     /// Fits the classifier on documents already represented by [`Recipe::represent`]; `corpus` holds the same
@@ -142,31 +130,33 @@ impl Recipe {
         about: Provenance,
         run: &Run,
     ) -> Result<Model> {
-        let Represented { body, matrix, kept } = represented;
-        if matrix.rows() != labels.len() {
-            return Err(Error::Shape { what: "documents represented", expected: labels.len(), found: matrix.rows() });
+        let Represented { body, documents } = represented;
+        let x = &documents.matrix;
+        if x.rows() != labels.len() {
+            return Err(Error::Shape { what: "documents represented", expected: labels.len(), found: x.rows() });
         }
-        let mut fitted_classifier = None;
+        let mut fitted = None;
         let mut decision = Decision::default();
-        if let Some(classifier) = self.classifier() {
-            let fitted = run
-                .stage(classifier.name(), classifier.steps(labels), || classifier.fit(matrix, labels, weights, run))?;
-            let kept = kept.as_ref().map(|kept| kept.as_slice());
-            let later = Later::new(Some(classifier), weights);
-            let documents = HeldOut { body: (self.body(), body), kept, x: matrix, labels, weights, later };
-            decision = Decision::fit(classifier, fitted.as_ref(), &documents, run)?;
-            fitted_classifier = Some(fitted);
+        if let Some(classifier) = self.any_classifier() {
+            let learning = Learning { labels, weights, judge: None };
+            documents.with_target(&learning, |target| {
+                let (name, steps) = (classifier.name(), classifier.steps_of(labels));
+                let (model, calibrating) = run.stage(name, steps, || classifier.fit_any(x, target, run))?;
+                decision = Decision::fit(calibrating.as_ref(), model.as_ref(), x, target, run)?;
+                fitted = Some(model);
+                Ok::<_, Error>(())
+            })?;
         }
         let metadata = Metadata {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            recipe: self.to_string(),
+            recipe: self.full(),
             classes: labels.classes().to_vec(),
             about,
             sha256: String::new(),
         };
         let body = Arc::clone(body);
-        Ok(Model { recipe: self.clone(), body, classifier: fitted_classifier, decision, metadata, training: None })
+        Ok(Model { recipe: self.clone(), body, classifier: fitted, decision, metadata, training: None })
     }
 
     fn check_labels(&self, labels: &Labels) -> Result<()> {
@@ -219,14 +209,6 @@ impl Model {
         &self.metadata
     }
 
-    pub(super) fn linear(&self) -> Option<&LinearModel> {
-        self.classifier.as_ref().and_then(|classifier| classifier.linear())
-    }
-
-    pub(super) fn fitted_classifier(&self) -> Result<&dyn FittedClassifier> {
-        self.classifier()
-    }
-
     pub(super) fn body(&self) -> &Fitted {
         &self.body
     }
@@ -258,10 +240,10 @@ impl Model {
             multi_label: training.labels.is_multi_label(),
             sources: before.sources.iter().chain(&corpus.sources).cloned().collect(),
         };
-        let kept = Kept::new(&self.body, &training.counts)?;
+        let counted = Counted::new(&self.body, &training.counts)?;
         let (labels, weights) = (&training.labels, training.weights.as_deref());
         self.recipe.check_labels(labels)?;
-        let represented = self.recipe.represent_flow(Flow::Kept(&kept), labels, weights, &run)?;
+        let represented = self.recipe.represent_flow(Flow::Counted(&counted), labels, weights, &run)?;
         let mut model = self.recipe.classify(&represented, labels, weights, about, &run)?;
         model.training = Some(training);
         Ok(model)
@@ -274,10 +256,14 @@ impl Model {
         Ok(list)
     }
 
-    /// What was reached in fitting the classifier: (what, value).
-    pub fn notes(&self) -> Vec<(&'static str, String)> {
-        let mut notes = self.classifier.as_ref().map(|classifier| classifier.notes()).unwrap_or_default();
-        notes.extend(self.decision.notes());
+    /// What was found and reached in fitting, stage by stage: (what, value).
+    pub fn notes(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        self.body.notes(&mut found);
+        let mut notes: Vec<(String, String)> =
+            found.into_iter().map(|(stage, what, value)| (format!("{stage} {what}"), value)).collect();
+        let own = self.classifier.iter().flat_map(|classifier| classifier.notes()).chain(self.decision.notes());
+        notes.extend(own.map(|(what, value)| (what.to_string(), value)));
         notes
     }
 
@@ -293,7 +279,7 @@ impl Model {
 
     /// The documents as the classifier sees them.
     pub fn represent(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
-        self.body.transform(Flow::words(tokens, run), run)
+        self.body.transform(Input::words(tokens, run), run)
     }
 
     /// The same, from texts.
@@ -301,10 +287,11 @@ impl Model {
         self.represent(&self.recipe.words().tokenize(texts, run)?, run)
     }
 
-    /// How much documents of one topic differ before and after the recipe's first `varnorm`, topic by topic; `None`
-    /// when it has none.
+    /// How much documents of one topic differ before and after the recipe's first stage that evens topics out (`varnorm`), topic
+    /// by topic; `None` when it has none.
     pub fn variability(&self, tokens: &Tokens, labels: &Labels, run: &Run) -> Result<Option<BeforeAndAfter>> {
-        let Some((before, after)) = self.body.around("varnorm", Flow::words(tokens, run), run)? else {
+        let input = Input::words(tokens, run);
+        let Some((before, after)) = self.body.around(|stage| stage.evens_out_topics(), input, run)? else {
             return Ok(None);
         };
         let of = |x: &Matrix| intra_topic_variability(x, labels, run);
@@ -315,7 +302,7 @@ impl Model {
     /// beyond what it expects of any text. The empty text gets just that. `None` when no stage reconstructs terms.
     pub fn reconstruct<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Option<Vec<TermWeights>>> {
         let tokens = self.recipe.words().tokenize(texts, run)?;
-        self.body.reconstruct(Flow::words(&tokens, run), Vec::new(), run)
+        self.body.reconstruct(Input::words(&tokens, run), Vec::new(), run)
     }
 
     /// Classifies texts.
@@ -332,33 +319,13 @@ impl Model {
         Ok(Predictions { labels, scores, probabilities })
     }
 
-    fn classifier(&self) -> Result<&dyn FittedClassifier> {
+    pub(super) fn classifier(&self) -> Result<&dyn ClassifierModel> {
         self.classifier.as_deref().ok_or_else(|| {
             Error::data(format!(
-                "this model is a representation only (`{}`); train one with a classifier, such as `{} | svm`",
-                self.metadata.recipe, self.metadata.recipe
+                "this model is a representation only (`{0}`); train one with a classifier, such as `{0} | svm`",
+                self.recipe
             ))
         })
-    }
-
-    /// The terms of a document that add most to, or take most from, the score of `class`, strongest first. Exact for a
-    /// linear classifier over named columns, also behind lsi, varnorm and discriminant; `None` for any other.
-    pub fn contributions(&self, text: &str, class: u32, run: &Run) -> Result<Option<Vec<Contribution>>> {
-        let Some(linear) = self.classifier()?.linear() else { return Ok(None) };
-        let of_class = (0..linear.n_columns()).map(|column| linear.weights().row(column)[class as usize]).collect();
-        let weights = Dense::new(linear.n_columns(), 1, of_class)?;
-        let tokens = self.recipe.words().tokenize(&[text], run)?;
-        let (x, names, weights) = self.body.before_linear(Flow::words(&tokens, run), weights, run)?;
-        let mut list: Vec<Contribution> = Vec::new();
-        let row = x.row(0);
-        for (&column, &value) in row.columns.iter().zip(row.values) {
-            let weight = weights.row(column as usize)[0];
-            if let Some(term) = names.get(column as usize) {
-                list.push(Contribution { term: term.clone(), amount: f64::from(value) * f64::from(weight) });
-            }
-        }
-        list.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()).then_with(|| a.term.cmp(&b.term)));
-        Ok(Some(list))
     }
 
     /// The bytes of the model's file.
@@ -375,23 +342,27 @@ impl Model {
         model_file::to_bytes(&self.metadata, store)
     }
 
-    /// A model from the bytes of its file, checked whole.
+    /// A model from the bytes of its file, checked whole. See [`Registry::from_bytes`] for stages that are not the house's own.
     pub fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self> {
+        Self::from_bytes_with(bytes, Registry::shared(), run)
+    }
+
+    pub(super) fn from_bytes_with(bytes: &[u8], registry: Arc<Registry>, run: &Run) -> Result<Self> {
         let (metadata, loaded) = model_file::from_bytes(bytes)?;
         let store = loaded.reader();
-        let recipe = Recipe::parse(&metadata.recipe)
+        let recipe = plan::parse(&metadata.recipe, registry)
             .map_err(|e| Error::model(format!("its recipe is not one this version knows: {e}")))?;
         let body = recipe.body().load(&store.scope("body")).map_err(as_model_error)?;
         let columns = body.n_columns(0).map_err(as_model_error)?;
         let mut classifier = None;
         let mut decision = Decision::default();
-        if let Some(stage) = recipe.classifier() {
-            let fitted = stage.load(&store.scope("classifier"), run).map_err(as_model_error)?;
-            if fitted.n_classes() != metadata.classes.len() || fitted.n_columns() != columns {
+        if let Some(stage) = recipe.any_classifier() {
+            let fitted = stage.load_any(&store.scope("classifier"), run).map_err(as_model_error)?;
+            if fitted.n_classes() != metadata.classes.len() || fitted.n_inputs() != columns {
                 return Err(Error::model(format!(
                     "the classifier has {} classes over {} columns, the rest of the model {} and {columns}",
                     fitted.n_classes(),
-                    fitted.n_columns(),
+                    fitted.n_inputs(),
                     metadata.classes.len()
                 )));
             }
@@ -442,12 +413,21 @@ mod tests {
             "tfidf | varnorm(4) | svm",
             "tfidf | lsi(10) | varnorm(3) | logistic",
             "tfidf | varnorm(4) | discriminant(shrinkage=1) | svm",
+            "tfidf | ig(20) | svm",
+            "((tfidf | varnorm(4)) + counts * 0.5) | lsi(10) | svm",
+            "((tfidf | varnorm(4)) + counts) | svm",
+            "(average(dim=4, min_count=1, epochs=1) + tfidf) | svm",
+            "scdv(dim=4, clusters=2, min_count=1, epochs=1, sparsity=20) | svm",
+            "bowv(dim=4, clusters=2, min_count=1, epochs=1) | svm",
+            "concepts(dim=4, clusters=3, min_count=1, epochs=1) | svm",
         ] {
             let recipe = Recipe::parse(recipe).unwrap();
             let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run).unwrap();
             let model = recipe.fit(&corpus, &run).unwrap();
             let sum = |text: &str| -> f64 {
-                model.contributions(text, 1, &run).unwrap().unwrap().iter().map(|c| c.amount).sum()
+                let (weighing, list) = model.weigh_terms(text, 1, None, &run).unwrap();
+                assert_eq!(weighing, crate::recipe::Weighing::Adds, "{recipe}");
+                list.iter().map(|c| c.amount).sum()
             };
             let scores = model.predict(&["w1 w2 w9", "w8"], &run).unwrap().scores;
             // A constant is in every score; the difference of two has none.

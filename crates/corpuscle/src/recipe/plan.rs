@@ -12,28 +12,30 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::arguments::{Arguments, nearest};
+use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer, Stage as ErasedStage};
 use super::presets;
-use super::stage::{Classifier, Projector, Stage, Vectorizer};
-use super::stages::{self, AnyStage, StageKind};
+use super::registry::{AnyStage, Registry, StageKind};
 use super::syntax::{Argument, Call, Expression};
 use crate::text::WordsParams;
+use crate::vectorize::Columns;
 use crate::{Error, Result};
 
 /// A recipe that can work, given data it fits.
 #[derive(Debug, Clone)]
 pub struct Recipe {
+    registry: Arc<Registry>,
     words: WordsParams,
     body: Node,
-    classifier: Option<Arc<dyn Classifier>>,
+    classifier: Option<Arc<dyn AnyClassifier>>,
 }
 
 /// The part of a recipe between words and scores.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     /// Tokens to matrix.
-    Vectorize(Arc<dyn Vectorizer>),
+    Vectorize(Arc<dyn AnyVectorizer>),
     /// Matrix to matrix.
-    Project(Arc<dyn Projector>),
+    Project(Arc<dyn AnyProjector>),
     /// One after the other.
     Pipe(Vec<Node>),
     /// Side by side, all from the same input.
@@ -42,19 +44,30 @@ pub(super) enum Node {
     Weighted(Box<Node>, f32),
 }
 
-/// What flows into a part.
+/// How much of a recipe is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Input {
-    Words,
-    Matrix,
+enum Form {
+    /// What differs from the defaults, for people.
+    Short,
+    /// Every value, for files: a later default never changes an old model.
+    Full,
+}
+
+/// Reads a recipe or the name of a preset, and checks it.
+pub(super) fn parse(text: &str, registry: Arc<Registry>) -> Result<Recipe> {
+    let text = presets::find(text.trim()).unwrap_or(text);
+    Planner { text, registry: &registry }.recipe(Expression::parse(text)?)
 }
 
 impl Recipe {
-    /// Reads a recipe or the name of a preset, and checks it.
+    /// Reads a recipe of the house's own stages, or the name of a preset, and checks it. See [`Registry::parse`] for others.
     pub fn parse(text: &str) -> Result<Self> {
-        let text = presets::find(text.trim()).unwrap_or(text);
-        let planner = Planner { text };
-        planner.recipe(Expression::parse(text)?)
+        parse(text, Registry::shared())
+    }
+
+    /// The stages it was read with.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// How texts become words.
@@ -62,8 +75,12 @@ impl Recipe {
         &self.words
     }
 
-    /// The classifier at the end, unless the recipe is a representation only.
-    pub fn classifier(&self) -> Option<&dyn Classifier> {
+    /// The name of the classifier at the end, unless the recipe is a representation only.
+    pub fn classifier(&self) -> Option<&'static str> {
+        self.classifier.as_ref().map(|stage| stage.name())
+    }
+
+    pub(super) fn any_classifier(&self) -> Option<&dyn AnyClassifier> {
         self.classifier.as_deref()
     }
 
@@ -71,44 +88,59 @@ impl Recipe {
         &self.body
     }
 
+    /// The same without the classifier.
+    #[must_use]
+    pub fn representation(&self) -> Self {
+        Recipe { classifier: None, ..self.clone() }
+    }
+
+    /// The same without the fits that only make probabilities and thresholds of scores.
+    #[must_use]
+    pub fn uncalibrated(&self) -> Self {
+        Recipe { classifier: self.classifier.as_ref().map(|stage| stage.uncalibrated()), ..self.clone() }
+    }
+
     /// The first stage that cannot be fitted without labels.
     pub fn needs_labels(&self) -> Option<&'static str> {
-        self.representation_needs_labels().or_else(|| self.classifier().map(|stage| stage.name()))
+        self.representation_needs_labels().or_else(|| self.classifier())
     }
 
     /// The first stage before the classifier that cannot be fitted without labels.
     pub fn representation_needs_labels(&self) -> Option<&'static str> {
         self.body.needs_labels()
     }
-}
 
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The recipe with every value written out, as files have it: a later default never changes what it means.
+    pub fn full(&self) -> String {
+        self.written(Form::Full)
+    }
+
+    fn written(&self, form: Form) -> String {
         let mut parts = Vec::new();
-        let words = stages::words_stage(&self.words);
-        if !words.arguments().is_empty() {
-            parts.push(written(&words));
+        if form == Form::Full || !self.words.changed_arguments().is_empty() {
+            parts.push(written(&self.words, StageKind::Words, form));
         }
-        match self.body.expression() {
+        match self.body.expression(form) {
             Expression::Pipe(inner) => parts.extend(inner),
             other => parts.push(other),
         }
         if let Some(classifier) = &self.classifier {
-            parts.push(written(classifier.as_ref()));
+            parts.push(written(classifier.as_ref(), StageKind::Classify, form));
         }
         match parts.len() {
-            1 => write!(f, "{}", parts[0]),
-            _ => write!(f, "{}", Expression::Pipe(parts)),
+            1 => parts.remove(0).to_string(),
+            _ => Expression::Pipe(parts).to_string(),
         }
     }
 }
 
-impl Node {
-    /// Whether a stage of it learns from labels.
-    pub(super) fn is_supervised(&self) -> bool {
-        self.needs_labels().is_some()
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written(Form::Short))
     }
+}
 
+impl Node {
     fn needs_labels(&self) -> Option<&'static str> {
         match self {
             Node::Vectorize(_) => None,
@@ -118,38 +150,57 @@ impl Node {
         }
     }
 
-    fn expression(&self) -> Expression {
-        let all = |parts: &[Node]| parts.iter().map(Node::expression).collect();
+    fn expression(&self, form: Form) -> Expression {
+        let all = |parts: &[Node]| parts.iter().map(|part| part.expression(form)).collect();
         match self {
-            Node::Vectorize(stage) => written(stage.as_ref()),
-            Node::Project(stage) => written(stage.as_ref()),
+            Node::Vectorize(stage) => written(stage.as_ref(), StageKind::Vectorize, form),
+            Node::Project(stage) => written(stage.as_ref(), StageKind::Project, form),
             Node::Pipe(parts) => Expression::Pipe(all(parts)),
             Node::Sum(parts) => Expression::Sum(all(parts)),
-            Node::Weighted(part, weight) => Expression::Weighted(Box::new(part.expression()), f64::from(*weight)),
+            Node::Weighted(part, weight) => Expression::Weighted(Box::new(part.expression(form)), f64::from(*weight)),
         }
     }
 }
 
-/// A stage as it is written: the first parameter by position when it is the only one given.
-fn written(stage: &(impl Stage + ?Sized)) -> Expression {
-    let first = stages::find(stage.name()).and_then(|info| info.parameters.first()).map(|parameter| parameter.name);
-    let arguments = stage.arguments();
-    let lonely =
-        arguments.len() == 1 && arguments.first().map(|(name, _)| *name) == first && stages::positional(stage.name());
-    let arguments = arguments
-        .into_iter()
-        .map(|(name, value)| Argument { name: (!lonely).then(|| name.to_string()), value, at: 0, is_range: false })
-        .collect();
+/// A stage as it is written. In the short form a projection has its first parameter by position when it is the only one given:
+/// `ig(1000)`, but `svm(c=10)`.
+fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> Expression {
+    let all = stage.all_arguments();
+    let first = all.first().map(|(name, _)| *name);
+    let arguments = if form == Form::Full { all } else { stage.changed_arguments() };
+    let alone = form == Form::Short && arguments.len() == 1 && arguments.first().map(|(name, _)| *name) == first;
+    let by_position = alone && kind == StageKind::Project;
+    let argument = |(name, value): (&str, String)| {
+        let name = (!by_position).then(|| name.to_string());
+        Argument { name, value, at: 0, is_range: false }
+    };
+    let arguments = arguments.into_iter().map(argument).collect();
     Expression::Stage(Call { name: stage.name().to_string(), at: 0, arguments })
 }
 
 struct Planner<'a> {
     text: &'a str,
+    registry: &'a Arc<Registry>,
+}
+
+/// What flows into a part: words, or columns of some kind and the stage that made them so.
+#[derive(Debug, Clone, Copy)]
+enum Input {
+    Words,
+    Matrix(Columns, &'static str),
 }
 
 impl Planner<'_> {
     fn fault<T>(&self, at: usize, reason: impl Into<String>) -> Result<T> {
         Err(Error::BadRecipe { recipe: self.text.to_string(), at, reason: reason.into() })
+    }
+
+    /// The kind of the stage that a part is, when it is one.
+    fn kind(&self, part: Option<&Expression>) -> Option<StageKind> {
+        match part {
+            Some(Expression::Stage(call)) => self.registry.find(&call.name).map(|stage| stage.kind),
+            _ => None,
+        }
     }
 
     fn recipe(&self, expression: Expression) -> Result<Recipe> {
@@ -159,87 +210,101 @@ impl Planner<'_> {
             other => vec![other],
         };
         let mut words = WordsParams::default();
-        if let Some(Expression::Stage(call)) = parts.first()
-            && call.name == "words"
+        if self.kind(parts.first()) == Some(StageKind::Words)
+            && let Expression::Stage(call) = parts.remove(0)
+            && let AnyStage::Words(given) = self.stage(&call)?
         {
-            if let AnyStage::Words(given) = self.stage(call)? {
-                words = given;
-            }
-            parts.remove(0);
+            words = given;
         }
         let mut classifier = None;
-        if let Some(Expression::Stage(call)) = parts.last()
-            && stages::find(&call.name).is_some_and(|info| info.kind == StageKind::Classify)
+        if self.kind(parts.last()) == Some(StageKind::Classify)
+            && let Some(Expression::Stage(call)) = parts.pop()
         {
-            if let AnyStage::Classify(given) = self.stage(call)? {
-                classifier = Some(given);
-            }
-            if parts.len() == 1 {
+            if parts.is_empty() {
                 return self.fault(call.at, format!("`{0}` needs a matrix before it; try `tfidf | {0}`", call.name));
             }
-            parts.pop();
+            if let AnyStage::Classify(given) = self.stage(&call)? {
+                classifier = Some(given);
+            }
         }
-        let body = match parts.len() {
+        let (body, _) = match parts.len() {
             0 => return self.fault(end, "nothing follows `words`; try `words | tfidf | svm`"),
             1 => self.node(parts.remove(0), Input::Words)?,
             _ => self.node(Expression::Pipe(parts), Input::Words)?,
         };
-        Ok(Recipe { words, body, classifier })
+        Ok(Recipe { registry: Arc::clone(self.registry), words, body, classifier })
     }
 
-    fn node(&self, expression: Expression, input: Input) -> Result<Node> {
+    /// The part, and what comes out of it.
+    fn node(&self, expression: Expression, input: Input) -> Result<(Node, Input)> {
         match expression {
             Expression::Stage(call) => self.single(&call, input),
             Expression::Pipe(parts) => {
-                let mut input = input;
+                let mut flow = input;
                 let mut nodes = Vec::with_capacity(parts.len());
-                let mut mixed = false;
                 for part in parts {
-                    if let Expression::Stage(call) = &part {
-                        match call.name.as_str() {
-                            "ig" if mixed => {
-                                return self.fault(
-                                    call.at,
-                                    "`ig` chooses among terms, but after `varnorm` a document is no longer made of terms \
-                                     alone; put `ig` before `varnorm`",
-                                );
-                            }
-                            "varnorm" => mixed = true,
-                            "normalize" => {}
-                            _ => mixed = false,
-                        }
-                    }
-                    nodes.push(self.node(part, input)?);
-                    input = Input::Matrix;
+                    let (node, out) = self.node(part, flow)?;
+                    nodes.push(node);
+                    flow = out;
                 }
-                Ok(Node::Pipe(nodes))
+                Ok((Node::Pipe(nodes), flow))
             }
             Expression::Sum(parts) => {
-                Ok(Node::Sum(parts.into_iter().map(|part| self.node(part, input)).collect::<Result<_>>()?))
+                let mut nodes = Vec::with_capacity(parts.len());
+                let mut joined: Option<Input> = None;
+                for part in parts {
+                    let (node, out) = self.node(part, input)?;
+                    nodes.push(node);
+                    // Terms beside terms are terms; anything else beside them is not.
+                    joined = Some(match (joined, out) {
+                        (Some(Input::Matrix(Columns::Terms, _)), other) | (None, other) => other,
+                        (Some(before), _) => before,
+                    });
+                }
+                Ok((Node::Sum(nodes), joined.unwrap_or(input)))
             }
             Expression::Weighted(part, weight) => {
                 let at = part.at();
                 if weight as f32 == 0.0 || !(weight as f32).is_finite() {
                     return self.fault(at, format!("the weight {weight} leaves nothing of this part"));
                 }
-                Ok(Node::Weighted(Box::new(self.node(*part, input)?), weight as f32))
+                let (node, out) = self.node(*part, input)?;
+                Ok((Node::Weighted(Box::new(node), weight as f32), out))
             }
         }
     }
 
-    fn single(&self, call: &Call, input: Input) -> Result<Node> {
+    fn single(&self, call: &Call, input: Input) -> Result<(Node, Input)> {
         let name = &call.name;
         match (self.stage(call)?, input) {
-            (AnyStage::Vectorize(stage), Input::Words) => Ok(Node::Vectorize(stage)),
-            (AnyStage::Project(stage), Input::Matrix) => Ok(Node::Project(stage)),
-            (AnyStage::Vectorize(_), Input::Matrix) => self.fault(
+            (AnyStage::Vectorize(stage), Input::Words) => {
+                let out = Input::Matrix(stage.makes(), stage.name());
+                Ok((Node::Vectorize(stage), out))
+            }
+            (AnyStage::Project(stage), Input::Matrix(columns, by)) => {
+                if stage.needs_terms() && columns != Columns::Terms {
+                    return self.fault(
+                        call.at,
+                        format!(
+                            "`{name}` works on terms, but after `{by}` a document is no longer made of terms alone; put \
+                             `{name}` before `{by}`"
+                        ),
+                    );
+                }
+                let out = match stage.makes() {
+                    Columns::Same => input,
+                    made => Input::Matrix(made, stage.name()),
+                };
+                Ok((Node::Project(stage), out))
+            }
+            (AnyStage::Vectorize(_), Input::Matrix(..)) => self.fault(
                 call.at,
                 format!("`{name}` makes a matrix from words, but a matrix comes in here; put it side by side with `+`"),
             ),
             (AnyStage::Project(_), Input::Words) => {
                 self.fault(call.at, format!("`{name}` needs a matrix before it; try `tfidf | {name}`"))
             }
-            (AnyStage::Words(_), _) => self.fault(call.at, "`words` can only be the first stage of a recipe"),
+            (AnyStage::Words(_), _) => self.fault(call.at, format!("`{name}` can only be the first stage of a recipe")),
             (AnyStage::Classify(_), _) => {
                 self.fault(call.at, format!("`{name}` gives scores, so it can only be the last stage of a recipe"))
             }
@@ -247,32 +312,25 @@ impl Planner<'_> {
     }
 
     fn stage(&self, call: &Call) -> Result<AnyStage> {
-        let Some(info) = stages::find(&call.name) else {
-            let names = stages::all().map(|info| info.name).chain(presets::names());
+        let Some(stage) = self.registry.find(&call.name) else {
+            let names = self.registry.stages().map(|stage| stage.name).chain(presets::names());
             return match nearest(&call.name, names) {
                 Some(near) if presets::find(near).is_some() => {
                     self.fault(call.at, format!("there is no stage `{}`; the preset `{near}` stands alone", call.name))
                 }
                 Some(near) => self.fault(call.at, format!("there is no stage `{}`; did you mean `{near}`?", call.name)),
                 None => {
-                    let known: Vec<&str> = stages::all().map(|info| info.name).collect();
+                    let known: Vec<&str> = self.registry.stages().map(|stage| stage.name).collect();
                     self.fault(call.at, format!("there is no stage `{}`; there are {}", call.name, known.join(", ")))
                 }
             };
         };
-        let mut arguments = Arguments::new(self.text, call, info.parameters)?;
+        let arguments = Arguments::new(self.text, call, &stage.parameters)?;
         if let Some(range) = call.arguments.iter().find(|argument| argument.is_range) {
             let told = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
             return self.fault(range.at, told);
         }
-        let stage = (info.build)(&mut arguments)?;
-        match stage.check() {
-            Ok(()) => Ok(stage),
-            Err(Error::BadParameter { name, value, reason, .. }) => {
-                self.fault(call.at, format!("`{name}` is {value} but {reason}"))
-            }
-            Err(other) => Err(other),
-        }
+        stage.read(&arguments)
     }
 }
 
@@ -329,6 +387,11 @@ mod tests {
         assert!(complaint("tfidf | varnorm(0) | knn").contains("components"));
         assert!(complaint("tfidf | discriminant(shrinkage=0) | knn").contains("shrinkage"));
         assert!(complaint("tfidf | discriminant(shrinkage=much) | knn").contains("shrinkage"));
+        assert!(complaint("tfidf | lsi(5) | dcot | svm").contains("put `dcot` before `lsi`"));
+        assert!(complaint("(counts + average) | ig(5) | svm").contains("put `ig` before `average`"));
+        assert!(complaint("tfidf | sprinkle(terms=4, adaptive=true) | svm").contains("leave one of the two out"));
+        let both = complaint("tfidf | svm(c=-1, tolerance=7)");
+        assert!(both.contains("`c` is -1") && both.contains("`tolerance` is 7"), "{both}");
         assert!(complaint("zzzzzzzzzz").contains("there are words"));
     }
 
@@ -348,5 +411,30 @@ mod tests {
         let representation = |text: &str| Recipe::parse(text).unwrap().representation_needs_labels();
         assert_eq!(representation("tfidf | dcot | svm"), None);
         assert_eq!(representation("tfidf | dcot(layers=auto) | svm"), Some("dcot"));
+    }
+
+    #[test]
+    fn the_full_form_has_every_value_and_means_the_same() {
+        for text in [
+            "tfidf",
+            "words(stop=\"a b\") | (tfidf(ngrams=2) + scdv(dim=9) * 0.5) | lsi | svm(c=auto)",
+            "binary(max_features=7) | sprinkle(terms=3) | knn",
+            "tfidf | dcot(terms=\"card,money\") | logistic(self_training=true)",
+        ] {
+            let recipe = Recipe::parse(text).unwrap();
+            let full = recipe.full();
+            assert!(full.starts_with("words(tokenizer=unicode, "), "{full}");
+            let back = Recipe::parse(&full).unwrap();
+            assert_eq!((back.to_string(), back.full()), (recipe.to_string(), full));
+        }
+        let full = Recipe::parse("binary | svm").unwrap().full();
+        assert!(
+            full.ends_with(
+                "binary(ngrams=1, ngrams_min=1, min_df=1, max_df=1.0, max_features=all) | svm(c=1, loss=squared_hinge, \
+             multiclass=one_vs_rest, bias=1, class_weight=none, tolerance=0.001, max_iter=1000, calibrate=3, \
+             self_training=false)"
+            ),
+            "{full}"
+        );
     }
 }

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use super::arguments::nearest as nearest_name;
-use super::fit::Fitted;
+use super::fitted::Fitted;
 use super::model::Model;
-use super::stage::FittedProjector;
-use crate::project::NearTerm;
+use crate::project::{NearTerm, ProjectorModel};
 use crate::{Error, Result, Run};
 
 /// A term near another.
@@ -115,12 +114,12 @@ impl Model {
 
 impl Fitted {
     /// The first stage that compares terms, its name, and what the columns that go into it stand for.
-    fn comparing(&self, names: Vec<String>) -> Option<(&'static str, &dyn FittedProjector, Vec<String>)> {
+    fn comparing(&self, names: Vec<String>) -> Option<(&'static str, &dyn ProjectorModel, Vec<String>)> {
         match self {
             Fitted::Vectorize { .. } => None,
-            Fitted::Project { name, stage, .. } => {
-                let compares = stage.term_shift().is_some() || stage.term_vectors().is_some();
-                compares.then_some((name, stage.as_ref(), names))
+            Fitted::Project { name, model, .. } => {
+                let compares = model.term_shift().is_some() || model.term_vectors().is_some();
+                compares.then_some((name, model.as_ref(), names))
             }
             Fitted::Pipe(parts) => {
                 let mut names = names;

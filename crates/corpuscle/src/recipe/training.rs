@@ -3,7 +3,7 @@
 //! Every stage after the vocabulary can be fitted again from them exactly, so an update adds the counts of new documents
 //! and fits the recipe anew. 8 bytes for each different term of a document, 12 for each document and 4 for each label.
 
-use super::fit::Fitted;
+use super::fitted::Fitted;
 use crate::corpus::Labels;
 use crate::matrix::Csr;
 use crate::store::{StoreReader, StoreWriter};

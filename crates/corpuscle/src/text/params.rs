@@ -6,7 +6,8 @@ use super::builder::TokensBuilder;
 use super::filter::Filter;
 use super::scan::Scanner;
 use super::{Stemmer, Stop, Strip, Tokens};
-use crate::{Error, Result, Run};
+use crate::params::{Checks, Param, Params};
+use crate::{Result, Run, param};
 
 /// Where words begin and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub enum Tokenizer {
     /// Runs of the letters A to Z; everything else, accented letters too, splits.
     Letters,
 }
+
+crate::words!(Tokenizer { Unicode = "unicode", Sklearn = "sklearn", Letters = "letters" });
 
 /// Parameters of the `words` stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,15 +58,31 @@ impl Default for WordsParams {
     }
 }
 
-impl WordsParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        if self.min_length == 0 {
-            return Err(Error::parameter("words", "min_length", 0, "must be at least 1"));
-        }
-        Ok(())
+impl Params for WordsParams {
+    const NAME: &'static str = "words";
+    const ABOUT: &'static str = "how texts become words";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("tokenizer", tokenizer, "what a word is: of any script, scikit-learn's \\w\\w+, or letters a to z"),
+            param!("stem", stem, "porter, english or another Snowball language"),
+            param!("stop", stop, "words left out: english, smart, another language, or \"your own words\""),
+            param!(
+                "strip",
+                strip,
+                "what is cut from mails and posts: headers, quotes, signatures, joined with +, or all"
+            ),
+            param!("lowercase", lowercase, "whether text is brought to lower case"),
+            param!("min_length", min_length, "fewest characters of a word"),
+        ]
     }
 
+    fn check(&self) -> Result<()> {
+        Checks::of(Self::NAME).that(self.min_length > 0, "min_length", &0, "must be at least 1").done()
+    }
+}
+
+impl WordsParams {
     /// The tokens of all texts.
     pub fn tokenize<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Tokens> {
         let mut builder = self.builder(run)?;

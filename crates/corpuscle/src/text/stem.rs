@@ -17,6 +17,7 @@ use std::fmt;
 use frostem::Algorithm;
 use serde::{Deserialize, Serialize};
 
+use crate::params::{Form, Kind, Value};
 use crate::{Error, Result};
 
 /// A stemming algorithm, by its Snowball name.
@@ -52,6 +53,23 @@ impl Stemmer {
     pub fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
         let stem = self.stemmer.stem(word);
         if stem.is_empty() { Cow::Borrowed(word) } else { stem }
+    }
+}
+
+/// The word for no stems, no stop words, nothing cut.
+pub(super) const NONE: &str = "none";
+
+impl Value for Option<Stemmer> {
+    fn read(text: &str) -> Option<Self> {
+        if text == NONE { Some(None) } else { Stemmer::from_name(text).ok().map(Some) }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map_or(NONE, |stemmer| stemmer.name()).to_string()
+    }
+
+    fn form() -> Form {
+        Form { kind: Kind::Word, words: std::iter::once(NONE).chain(Stemmer::names()).collect() }
     }
 }
 

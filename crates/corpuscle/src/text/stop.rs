@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stem::NONE;
+use crate::params::{Form, Kind, Value};
 use crate::{Error, Result};
 
 /// Words to leave out.
@@ -93,6 +95,34 @@ impl StopList {
     /// The words of the list, some perhaps twice.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         self.file().lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+    }
+}
+
+impl Value for Option<Stop> {
+    fn read(text: &str) -> Option<Self> {
+        if text == NONE {
+            return Some(None);
+        }
+        match StopList::from_name(text) {
+            Ok(list) => Some(Some(Stop::List(list))),
+            // One unknown word is more likely a misspelt list than a list of one word.
+            Err(_) if !text.contains(' ') => None,
+            Err(_) => Some(Some(Stop::Words(text.split_whitespace().map(str::to_string).collect()))),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            None => NONE.to_string(),
+            Some(Stop::List(list)) => list.name().to_string(),
+            // The trailing space keeps a list of one word apart from the name of a list.
+            Some(Stop::Words(words)) => words.join(" ") + if words.len() == 1 { " " } else { "" },
+        }
+    }
+
+    fn form() -> Form {
+        let lists = StopList::ALL.iter().map(|list| list.name());
+        Form { kind: Kind::Text, words: std::iter::once(NONE).chain(lists).collect() }
     }
 }
 

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::stem::NONE;
+use crate::params::{Form, Kind, Value};
+
 /// What to cut from a post before its words are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -37,6 +40,37 @@ impl Strip {
         }
         kept.pop();
         Cow::Owned(kept)
+    }
+}
+
+impl Value for Strip {
+    fn read(text: &str) -> Option<Self> {
+        let mut strip = Strip::default();
+        for part in text.split('+') {
+            match part {
+                NONE => {}
+                "headers" => strip.headers = true,
+                "quotes" => strip.quotes = true,
+                "signatures" => strip.signatures = true,
+                "all" => strip = Strip { headers: true, quotes: true, signatures: true },
+                _ => return None,
+            }
+        }
+        Some(strip)
+    }
+
+    fn show(&self) -> String {
+        let parts = [(self.headers, "headers"), (self.quotes, "quotes"), (self.signatures, "signatures")];
+        let named: Vec<&str> = parts.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+        match named.len() {
+            0 => NONE.to_string(),
+            3 => "all".to_string(),
+            _ => named.join("+"),
+        }
+    }
+
+    fn form() -> Form {
+        Form { kind: Kind::Text, words: vec![NONE, "headers", "quotes", "signatures", "all"] }
     }
 }
 

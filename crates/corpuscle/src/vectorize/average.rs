@@ -6,11 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::space::{SpaceParams, WordSpace, add, make_unit};
-use crate::matrix::Dense;
+use super::space::{Entry, SpaceParams, WordSpace, add, length, make_unit};
+use super::{Columns, Vectorizer, VectorizerModel, WordParts};
+use crate::matrix::{Dense, Matrix};
+use crate::params::{Param, Params};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
-use crate::{Result, Run};
+use crate::{Result, Run, param};
 
 /// How words count in an average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -22,6 +24,8 @@ pub enum Weighting {
     /// By how often they occur.
     Plain,
 }
+
+crate::words!(Weighting { Tfidf = "tfidf", Plain = "plain" });
 
 /// Parameters of averages.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -40,12 +44,39 @@ pub struct AverageModel {
     weighting: Weighting,
 }
 
-impl AverageParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.space.check_as("average")
+impl Params for AverageParams {
+    const NAME: &'static str = "average";
+    const ABOUT: &'static str = "the average word vector";
+
+    fn table() -> Vec<Param<Self>> {
+        let mut table = vec![
+            SpaceParams::first_param(|params: &Self| &params.space, |params| &mut params.space),
+            param!("weights", weighting, "whether words count by their rarity too, or only by how often they occur"),
+        ];
+        table.extend(SpaceParams::other_params(|params: &Self| &params.space, |params| &mut params.space));
+        table
     }
 
+    fn check(&self) -> Result<()> {
+        self.space.checks(Self::NAME).done()
+    }
+}
+
+impl Vectorizer for AverageParams {
+    type Model = AverageModel;
+    const MAKES: Columns = Columns::Dimensions;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(AverageModel, Matrix)> {
+        let (model, x) = AverageParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<AverageModel> {
+        AverageModel::load(store)
+    }
+}
+
+impl AverageParams {
     /// Learns word vectors; gives the matrix of the fitted documents as well.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(AverageModel, Dense)> {
         self.check()?;
@@ -70,13 +101,7 @@ impl AverageModel {
             || (),
             |(), _, entries| {
                 let mut row = vec![0f32; dim];
-                for entry in entries {
-                    let idf = match self.weighting {
-                        Weighting::Tfidf => self.space.idf()[entry.word as usize],
-                        Weighting::Plain => 1.0,
-                    };
-                    add(&mut row, entry.count as f32 * idf, self.space.vector(entry.word));
-                }
+                entries.iter().for_each(|entry| add(&mut row, self.weight(entry), self.space.vector(entry.word)));
                 make_unit(&mut row);
                 row
             },
@@ -86,9 +111,13 @@ impl AverageModel {
         Dense::new(tokens.n_documents(), dim, values)
     }
 
-    /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
-        self.space.dim()
+    /// What a word of a document counts.
+    fn weight(&self, entry: &Entry) -> f32 {
+        let idf = match self.weighting {
+            Weighting::Tfidf => self.space.idf()[entry.word as usize],
+            Weighting::Plain => 1.0,
+        };
+        entry.count as f32 * idf
     }
 
     /// The words, their unit vectors and weights.
@@ -96,14 +125,53 @@ impl AverageModel {
         &self.space
     }
 
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
+    /// Takes a model out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        Ok(AverageModel { space: WordSpace::load(store)?, weighting: store.json("weighting")? })
+    }
+}
+
+impl VectorizerModel for AverageModel {
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        Ok(AverageModel::transform(self, tokens, run)?.into())
+    }
+
+    fn n_columns(&self) -> usize {
+        self.space.dim()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
         self.space.save(out);
         out.put_json("weighting", &self.weighting)
     }
 
-    /// Takes a model out of a store, checking it whole.
-    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
-        Ok(AverageModel { space: WordSpace::load(store)?, weighting: store.json("weighting")? })
+    /// Dimensions stand for no term.
+    fn feature_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn word_space(&self) -> Option<&WordSpace> {
+        Some(&self.space)
+    }
+
+    /// A word's part is that of its vector in the sum.
+    fn word_parts(&self, tokens: &Tokens, weights: &[f32], run: &Run) -> Result<Option<WordParts>> {
+        let parts = self.space.for_each(
+            tokens,
+            run,
+            || (),
+            |(), _, entries| {
+                let mut row = vec![0f32; self.space.dim()];
+                entries.iter().for_each(|entry| add(&mut row, self.weight(entry), self.space.vector(entry.word)));
+                let length = length(&row).max(f64::MIN_POSITIVE);
+                let part = |entry: &Entry| {
+                    let along: f32 = self.space.vector(entry.word).iter().zip(weights).map(|(a, b)| a * b).sum();
+                    let word = self.space.vectors().words().term(entry.word).to_string();
+                    (word, f64::from(self.weight(entry) * along) / length)
+                };
+                entries.iter().map(part).collect::<WordParts>()
+            },
+        )?;
+        Ok(parts.into_iter().flatten().next())
     }
 }

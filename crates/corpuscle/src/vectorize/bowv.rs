@@ -8,14 +8,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::composite::{Composite, Kind};
-use super::scdv::{check_clusters, check_words};
-use super::space::{SpaceParams, WordSpace};
-use crate::matrix::Csr;
-use crate::store::{StoreReader, StoreWriter};
+use super::Vectorizer;
+use super::composite::{CompositeModel, Kind};
+use super::scdv::{about, check_clusters, check_sparsity, check_words};
+use super::space::SpaceParams;
+use crate::matrix::{Csr, Matrix};
+use crate::params::{Param, Params};
+use crate::store::StoreReader;
 use crate::text::Tokens;
 use crate::words::KmeansParams;
-use crate::{Result, Run};
+use crate::{Result, Run, param};
 
 /// Parameters of bags of word vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,58 +37,49 @@ impl Default for BowvParams {
     }
 }
 
-/// Fitted bags of word vectors.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BowvModel {
-    composite: Composite,
+impl Params for BowvParams {
+    const NAME: &'static str = "bowv";
+    const ABOUT: &'static str = "word vectors summed up cluster by cluster, and the weight of each cluster";
+
+    fn table() -> Vec<Param<Self>> {
+        let mut table = vec![
+            SpaceParams::first_param(|params: &Self| &params.space, |params| &mut params.space),
+            param!("clusters", clusters, about::CLUSTERS),
+            param!("sparsity", sparsity, about::SPARSITY),
+        ];
+        table.extend(SpaceParams::other_params(|params: &Self| &params.space, |params| &mut params.space));
+        table
+    }
+
+    fn check(&self) -> Result<()> {
+        check_sparsity(check_clusters(self.space.checks(Self::NAME), self.clusters), self.sparsity).done()
+    }
+}
+
+impl Vectorizer for BowvParams {
+    type Model = CompositeModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Matrix)> {
+        let (model, x) = BowvParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<CompositeModel> {
+        CompositeModel::load(Kind::Bowv, store)
+    }
 }
 
 impl BowvParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.space.check_as("bowv")?;
-        check_clusters("bowv", self.clusters, self.sparsity)
-    }
-
     /// Learns word vectors and clusters; gives the matrix of the fitted documents as well.
-    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(BowvModel, Csr)> {
+    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Csr)> {
         self.check()?;
         let space = self.space.fit(tokens, run)?;
-        check_words("bowv", self.clusters, &space)?;
+        check_words(Self::NAME, self.clusters, &space)?;
         let found =
             KmeansParams { clusters: self.clusters, ..KmeansParams::default() }.fit(space.vectors().vectors(), run)?;
         let posteriors = Csr::from_rows(self.clusters, found.clusters.iter().map(|&cluster| vec![(cluster, 1.0)]));
-        let composite = Composite::fit(space, posteriors, Kind::Bowv, self.sparsity, tokens, run)?;
-        let model = BowvModel { composite };
+        let model = CompositeModel::fit(space, posteriors, Kind::Bowv, self.sparsity, tokens, run)?;
         let x = model.transform(tokens, run)?;
         Ok((model, x))
-    }
-}
-
-impl BowvModel {
-    /// The matrix of documents; words without a vector are passed over.
-    pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        self.composite.transform(tokens, run)
-    }
-
-    /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
-        self.composite.n_columns()
-    }
-
-    /// The words, their unit vectors and weights.
-    pub fn space(&self) -> &WordSpace {
-        &self.composite.space
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        self.composite.save(out);
-        Ok(())
-    }
-
-    /// Takes a model out of a store, checking it whole.
-    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
-        Ok(BowvModel { composite: Composite::load(Kind::Bowv, store)? })
     }
 }

@@ -8,18 +8,19 @@
 //! O(distinct words of the document · clusters of a word · d + K·d) per document.
 
 use super::space::{Entry, WordSpace, add, length, make_unit};
-use crate::matrix::Csr;
+use super::{VectorizerModel, WordParts};
+use crate::matrix::{Csr, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
 
-/// Words as shares of clusters, and how documents are made of them.
+/// Words as shares of clusters, and how documents are made of them: a fitted SCDV or BoWV.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Composite {
-    pub(super) space: WordSpace,
+pub struct CompositeModel {
+    space: WordSpace,
     /// P(cluster | word); those too small to matter are left out.
-    pub(super) posteriors: Csr,
-    pub(super) kind: Kind,
+    posteriors: Csr,
+    kind: Kind,
     /// Smaller entries are zero.
     cut: f32,
 }
@@ -33,6 +34,16 @@ pub(super) enum Kind {
     Bowv,
 }
 
+impl Kind {
+    /// The stage's name.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Scdv => "scdv",
+            Kind::Bowv => "bowv",
+        }
+    }
+}
+
 /// One worker's document.
 struct Scratch {
     sums: Vec<f32>,
@@ -40,7 +51,7 @@ struct Scratch {
     touched: Vec<bool>,
 }
 
-impl Composite {
+impl CompositeModel {
     /// A composite whose threshold is that of these documents.
     pub(super) fn fit(
         space: WordSpace,
@@ -54,7 +65,7 @@ impl Composite {
         if columns.is_none_or(|columns| columns >= u32::MAX as usize) {
             return Err(Error::data("more than 4 294 967 294 columns: fewer clusters or a smaller dim are needed"));
         }
-        let mut composite = Composite { space, posteriors, kind, cut: 0.0 };
+        let mut composite = CompositeModel { space, posteriors, kind, cut: 0.0 };
         if sparsity > 0.0 {
             let ends = composite.space.for_each(
                 tokens,
@@ -81,17 +92,29 @@ impl Composite {
         Ok(composite)
     }
 
-    pub(super) fn n_columns(&self) -> usize {
+    /// The words, their unit vectors and weights.
+    pub fn space(&self) -> &WordSpace {
+        &self.space
+    }
+
+    /// The probability of each cluster given each word.
+    pub fn posteriors(&self) -> &Csr {
+        &self.posteriors
+    }
+
+    /// How many columns come out.
+    pub fn n_columns(&self) -> usize {
         let k = self.posteriors.cols();
         self.space.dim() * k + if self.kind == Kind::Bowv { k } else { 0 }
     }
 
-    pub(super) fn cut(&self) -> f32 {
+    /// The size below which entries are zero.
+    pub fn cut(&self) -> f32 {
         self.cut
     }
 
-    /// The matrix of documents.
-    pub(super) fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
+    /// The matrix of documents; words without a vector are passed over.
+    pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
         let dim = self.space.dim();
         // Exact zeros are not stored either.
         let cut = self.cut.max(f32::MIN_POSITIVE);
@@ -137,8 +160,8 @@ impl Composite {
         scratch.touched.fill(false);
     }
 
-    /// Sums up a document and makes it of unit length.
-    fn compose(&self, scratch: &mut Scratch, entries: &[Entry]) {
+    /// Sums up a document and makes it of unit length; gives what sums were multiplied with: those of vectors, those of clusters.
+    fn compose(&self, scratch: &mut Scratch, entries: &[Entry]) -> [f64; 2] {
         let (dim, k) = (self.space.dim(), self.posteriors.cols());
         for entry in entries {
             let idf = self.space.idf()[entry.word as usize];
@@ -154,10 +177,11 @@ impl Composite {
                 }
             }
         }
+        let mut scales = [1.0; 2];
         if self.kind == Kind::Bowv {
             let (vectors, clusters) = scratch.sums.split_at_mut(k * dim);
-            make_unit(vectors);
-            make_unit(clusters);
+            let inverse = |length: f64| if length > 0.0 { length.recip() } else { 1.0 };
+            scales = [inverse(make_unit(vectors)), inverse(make_unit(clusters))];
         }
         let Scratch { sums, touched } = scratch;
         let parts = || (0..sums.len().div_ceil(dim)).filter(|&part| touched.get(part).is_none_or(|&touched| touched));
@@ -169,15 +193,12 @@ impl Composite {
             for part in (0..all.div_ceil(dim)).filter(|&part| touched.get(part).is_none_or(|&touched| touched)) {
                 sums[range(part, all)].iter_mut().for_each(|value| *value *= scale);
             }
+            scales = scales.map(|own| own * f64::from(scale));
         }
+        scales
     }
 
-    pub(super) fn save(&self, out: &mut StoreWriter) {
-        self.space.save(out);
-        out.scope("posteriors", |out| self.posteriors.save(out));
-        out.put_f32("cut", &[1], &[self.cut]);
-    }
-
+    /// Takes a model out of a store, checking it whole.
     pub(super) fn load(kind: Kind, store: &StoreReader<'_>) -> Result<Self> {
         let space = WordSpace::load(store)?;
         let posteriors = Csr::load(&store.scope("posteriors"))?;
@@ -188,6 +209,72 @@ impl Composite {
         if space.dim().saturating_add(1).saturating_mul(posteriors.cols()) >= u32::MAX as usize {
             return Err(Error::model("clusters and word vectors make too many columns"));
         }
-        Ok(Composite { space, posteriors, kind, cut: cut[0] })
+        Ok(CompositeModel { space, posteriors, kind, cut: cut[0] })
+    }
+}
+
+impl VectorizerModel for CompositeModel {
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        Ok(CompositeModel::transform(self, tokens, run)?.into())
+    }
+
+    fn n_columns(&self) -> usize {
+        CompositeModel::n_columns(self)
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.space.save(out);
+        out.scope("posteriors", |out| self.posteriors.save(out));
+        out.put_f32("cut", &[1], &[self.cut]);
+        Ok(())
+    }
+
+    /// Columns stand for a direction within a cluster, or for a cluster.
+    fn feature_names(&self) -> Vec<String> {
+        let (stage, dim, clusters) = (self.kind.name(), self.space.dim(), self.posteriors.cols());
+        let name = |column: usize| match column < clusters * dim {
+            true => format!("{stage} cluster {} dimension {}", column / dim, column % dim),
+            false => format!("{stage} cluster {}", column - clusters * dim),
+        };
+        (0..CompositeModel::n_columns(self)).map(name).collect()
+    }
+
+    fn word_space(&self) -> Option<&WordSpace> {
+        Some(&self.space)
+    }
+
+    /// A document is a sum over its words, brought to unit length and thinned out: a word's part is what it brings to the
+    /// entries that are left.
+    fn word_parts(&self, tokens: &Tokens, weights: &[f32], run: &Run) -> Result<Option<WordParts>> {
+        let (dim, k, cut) = (self.space.dim(), self.posteriors.cols(), self.cut.max(f32::MIN_POSITIVE));
+        let parts = self.space.for_each(
+            tokens,
+            run,
+            || self.scratch(),
+            |scratch, _, entries| {
+                let [vectors, clusters] = self.compose(scratch, entries);
+                let left = |column: usize| if scratch.sums[column].abs() >= cut { weights[column] } else { 0.0 };
+                let part = |entry: &Entry| {
+                    let (count, idf) = (entry.count as f32, self.space.idf()[entry.word as usize]);
+                    let weight = count * if self.kind == Kind::Scdv { idf } else { 1.0 };
+                    let vector = self.space.vector(entry.word);
+                    let (own, shares) = self.posteriors.row(entry.word as usize);
+                    let mut sum = 0f64;
+                    for (&cluster, &share) in own.iter().zip(shares) {
+                        let first = cluster as usize * dim;
+                        let along: f32 = vector.iter().zip(first..).map(|(value, at)| value * left(at)).sum();
+                        sum += f64::from(weight * share * along) * vectors;
+                        if self.kind == Kind::Bowv {
+                            sum += f64::from(count * share * idf * left(k * dim + cluster as usize)) * clusters;
+                        }
+                    }
+                    (self.space.vectors().words().term(entry.word).to_string(), sum)
+                };
+                let parts: WordParts = entries.iter().map(part).collect();
+                self.clear(scratch);
+                parts
+            },
+        )?;
+        Ok(parts.into_iter().flatten().next())
     }
 }

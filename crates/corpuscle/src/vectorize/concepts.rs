@@ -7,13 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::scdv::{check_clusters, check_words};
-use super::space::{SpaceParams, WordSpace, make_unit};
-use crate::matrix::Csr;
+use super::scdv::{about, check_clusters, check_words};
+use super::space::{Entry, SpaceParams, WordSpace, length, make_unit};
+use super::{Vectorizer, VectorizerModel, WordParts};
+use crate::matrix::{Csr, Matrix};
+use crate::params::{Param, Params};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::words::KmeansParams;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, param};
 
 /// Parameters of weighted bags of concepts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,13 +42,38 @@ pub struct ConceptsModel {
     weights: Vec<f32>,
 }
 
-impl ConceptsParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.space.check_as("concepts")?;
-        check_clusters("concepts", self.clusters, 0.0)
+impl Params for ConceptsParams {
+    const NAME: &'static str = "concepts";
+    const ABOUT: &'static str = "how many words of each cluster of words there are, weighed by rarity";
+
+    fn table() -> Vec<Param<Self>> {
+        let mut table = vec![
+            SpaceParams::first_param(|params: &Self| &params.space, |params| &mut params.space),
+            param!("clusters", clusters, about::CLUSTERS),
+        ];
+        table.extend(SpaceParams::other_params(|params: &Self| &params.space, |params| &mut params.space));
+        table
     }
 
+    fn check(&self) -> Result<()> {
+        check_clusters(self.space.checks(Self::NAME), self.clusters).done()
+    }
+}
+
+impl Vectorizer for ConceptsParams {
+    type Model = ConceptsModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(ConceptsModel, Matrix)> {
+        let (model, x) = ConceptsParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<ConceptsModel> {
+        ConceptsModel::load(store)
+    }
+}
+
+impl ConceptsParams {
     /// Learns word vectors and concepts; gives the matrix of the fitted documents as well.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(ConceptsModel, Csr)> {
         self.check()?;
@@ -90,11 +117,6 @@ impl ConceptsModel {
         )
     }
 
-    /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
-        self.weights.len()
-    }
-
     /// The words, their unit vectors and weights.
     pub fn space(&self) -> &WordSpace {
         &self.space
@@ -103,14 +125,6 @@ impl ConceptsModel {
     /// The concept of each word.
     pub fn clusters(&self) -> &[u32] {
         &self.clusters
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        self.space.save(out);
-        out.put_u32("clusters", &self.clusters);
-        out.put_f32("weights", &[self.weights.len()], &self.weights);
-        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -122,5 +136,54 @@ impl ConceptsModel {
             return Err(Error::model("a word is in a concept that is not there"));
         }
         Ok(ConceptsModel { space, clusters, weights })
+    }
+}
+
+impl VectorizerModel for ConceptsModel {
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        Ok(ConceptsModel::transform(self, tokens, run)?.into())
+    }
+
+    fn n_columns(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.space.save(out);
+        out.put_u32("clusters", &self.clusters);
+        out.put_f32("weights", &[self.weights.len()], &self.weights);
+        Ok(())
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        (0..self.weights.len()).map(|concept| format!("concept {concept}")).collect()
+    }
+
+    fn word_space(&self) -> Option<&WordSpace> {
+        Some(&self.space)
+    }
+
+    /// A word's part is its share of its concept's entry.
+    fn word_parts(&self, tokens: &Tokens, weights: &[f32], run: &Run) -> Result<Option<WordParts>> {
+        let parts = self.space.for_each(
+            tokens,
+            run,
+            || vec![0f32; self.weights.len()],
+            |counts, _, entries| {
+                for entry in entries {
+                    counts[self.clusters[entry.word as usize] as usize] += entry.count as f32;
+                }
+                counts.iter_mut().zip(&self.weights).for_each(|(count, weight)| *count *= weight);
+                let length = length(counts).max(f64::MIN_POSITIVE);
+                counts.fill(0.0);
+                let part = |entry: &Entry| {
+                    let concept = self.clusters[entry.word as usize] as usize;
+                    let amount = entry.count as f32 * self.weights[concept] * weights[concept];
+                    (self.space.vectors().words().term(entry.word).to_string(), f64::from(amount) / length)
+                };
+                entries.iter().map(part).collect::<WordParts>()
+            },
+        )?;
+        Ok(parts.into_iter().flatten().next())
     }
 }

@@ -4,10 +4,13 @@
 //! tokenizer, save that `max_features` breaks ties by the byte order of the terms (there they fall as the sort leaves
 //! them). O(tokens) for single words; see `grams` for longer ones.
 
+use std::sync::Arc;
+
 use super::fill::fill;
 use super::select::{Selected, select};
-use super::{CountsParams, Vocabulary};
-use crate::matrix::Csr;
+use super::{BinaryParams, CountsParams, Vectorizer, VectorizerModel, Vocabulary};
+use crate::matrix::{Csr, Matrix};
+use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -88,7 +91,7 @@ impl CountsModel {
     }
 
     /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
+    pub fn n_columns(&self) -> usize {
         self.vocabulary.len()
     }
 
@@ -105,13 +108,6 @@ impl CountsModel {
     /// How many documents it was fitted on.
     pub fn n_documents(&self) -> u64 {
         self.documents
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        out.put_json("params", &self.params)?;
-        self.save_terms(out);
-        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -138,6 +134,60 @@ impl CountsModel {
             return Err(Error::model("the vocabulary is empty"));
         }
         Ok(CountsModel { params, vocabulary, frequencies, documents })
+    }
+}
+
+impl Vectorizer for CountsParams {
+    type Model = CountsModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CountsModel, Matrix)> {
+        let (model, x) = CountsParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<CountsModel> {
+        CountsModel::load(store)
+    }
+}
+
+impl Vectorizer for BinaryParams {
+    type Model = CountsModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CountsModel, Matrix)> {
+        Vectorizer::fit(&self.0, tokens, run)
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<CountsModel> {
+        CountsModel::load(store)
+    }
+}
+
+impl VectorizerModel for CountsModel {
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        Ok(CountsModel::transform(self, tokens, run)?.into())
+    }
+
+    fn n_columns(&self) -> usize {
+        CountsModel::n_columns(self)
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_json("params", &self.params)?;
+        self.save_terms(out);
+        Ok(())
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        CountsModel::feature_names(self)
+    }
+
+    fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Option<Csr>> {
+        CountsModel::raw_counts(self, tokens, run).map(Some)
+    }
+
+    fn refit(&self, counts: &Csr, _run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
+        let (model, matrix) = CountsModel::refit(self, counts)?;
+        Ok((Arc::new(model), matrix.into()))
     }
 }
 

@@ -32,14 +32,17 @@ mod space;
 #[cfg(test)]
 mod space_tests;
 mod tfidf;
+mod vectorizer;
 mod vocabulary;
 
 pub use average::{AverageModel, AverageParams, Weighting};
-pub use bowv::{BowvModel, BowvParams};
+pub use bowv::BowvParams;
+pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};
 pub use counts::CountsModel;
-pub use params::{Bound, CountsParams, Norm, TfidfParams};
-pub use scdv::{ScdvModel, ScdvParams};
+pub use params::{BinaryParams, Bound, CountsParams, Norm, TfidfParams};
+pub use scdv::ScdvParams;
 pub use space::{SpaceParams, WordSpace};
 pub use tfidf::TfidfModel;
+pub use vectorizer::{Columns, Vectorizer, VectorizerModel, WordParts};
 pub use vocabulary::Vocabulary;

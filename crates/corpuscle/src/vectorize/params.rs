@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::params::{Checks, Form, Kind, Param, Params, Value};
+use crate::{Result, param};
 
 /// The longest n-gram.
 const LONGEST: usize = 8;
@@ -28,14 +29,49 @@ impl Bound {
         }
     }
 
-    fn check(self, stage: &'static str, name: &'static str) -> Result<()> {
+    fn check(self, checks: Checks, name: &'static str) -> Checks {
         match self {
-            Bound::Count(0) => Err(Error::parameter(stage, name, 0, "must be at least 1 document, or a share as 0.0")),
-            Bound::Share(share) if !(0.0..=1.0).contains(&share) => {
-                Err(Error::parameter(stage, name, self, "must be a share from 0.0 to 1.0, or a whole number"))
+            Bound::Count(count) => checks.that(count > 0, name, &0, "must be at least 1 document, or a share as 0.0"),
+            Bound::Share(share) => {
+                let reason = "must be a share from 0.0 to 1.0, or a whole number";
+                checks.that((0.0..=1.0).contains(&share), name, &self, reason)
             }
-            _ => Ok(()),
         }
+    }
+}
+
+/// A whole number is a count of documents; a number with a point is a share of them, as in scikit-learn.
+impl Value for Bound {
+    fn read(text: &str) -> Option<Self> {
+        match text.parse() {
+            Ok(count) => Some(Bound::Count(count)),
+            Err(_) => text.parse::<f64>().ok().filter(|share| share.is_finite()).map(Bound::Share),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+
+    fn form() -> Form {
+        Form::of(Kind::Real)
+    }
+}
+
+/// The word for no limit.
+const ALL: &str = "all";
+
+impl Value for Option<usize> {
+    fn read(text: &str) -> Option<Self> {
+        if text == ALL { Some(None) } else { text.parse().ok().map(Some) }
+    }
+
+    fn show(&self) -> String {
+        self.map_or(ALL.to_string(), |count| count.to_string())
+    }
+
+    fn form() -> Form {
+        Form::of(Kind::Whole).or(ALL)
     }
 }
 
@@ -81,26 +117,61 @@ impl Default for CountsParams {
     }
 }
 
-impl CountsParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.check_as("counts")
+impl Params for CountsParams {
+    const NAME: &'static str = "counts";
+    const ABOUT: &'static str = "how often each term occurs";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("ngrams", ngrams, "longest run of words counted as a term"),
+            param!("ngrams_min", ngrams_min, "shortest run of words counted as a term"),
+            param!("min_df", min_df, "fewest documents of a term: a count or, with a point, a share such as 0.01"),
+            param!("max_df", max_df, "most documents of a term: a count or, with a point, a share"),
+            param!("max_features", max_features, "keeps this many most frequent terms"),
+        ]
     }
 
-    pub(super) fn check_as(&self, stage: &'static str) -> Result<()> {
-        if !(1..=LONGEST).contains(&self.ngrams) {
-            return Err(Error::parameter(stage, "ngrams", self.ngrams, format!("must be from 1 to {LONGEST}")));
-        }
-        if !(1..=self.ngrams).contains(&self.ngrams_min) {
-            let reason = format!("must be from 1 to ngrams = {}", self.ngrams);
-            return Err(Error::parameter(stage, "ngrams_min", self.ngrams_min, reason));
-        }
-        self.min_df.check(stage, "min_df")?;
-        self.max_df.check(stage, "max_df")?;
-        if self.max_features == Some(0) {
-            return Err(Error::parameter(stage, "max_features", 0, "must be at least 1"));
-        }
-        Ok(())
+    fn check(&self) -> Result<()> {
+        self.checks(Self::NAME).done()
+    }
+}
+
+impl CountsParams {
+    pub(super) fn checks(&self, stage: &'static str) -> Checks {
+        let longest = (1..=LONGEST).contains(&self.ngrams);
+        let shortest = (1..=self.ngrams).contains(&self.ngrams_min);
+        let checks = Checks::of(stage)
+            .that(longest, "ngrams", &self.ngrams, format!("must be from 1 to {LONGEST}"))
+            .that(shortest, "ngrams_min", &self.ngrams_min, format!("must be from 1 to ngrams = {}", self.ngrams))
+            .that(self.max_features != Some(0), "max_features", &0, "must be at least 1");
+        self.max_df.check(self.min_df.check(checks, "min_df"), "max_df")
+    }
+}
+
+/// Whether each term occurs: counts of which every one is 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BinaryParams(
+    /// Which terms.
+    pub CountsParams,
+);
+
+impl Default for BinaryParams {
+    fn default() -> Self {
+        BinaryParams(CountsParams { binary: true, ..CountsParams::default() })
+    }
+}
+
+impl Params for BinaryParams {
+    const NAME: &'static str = "binary";
+    const ABOUT: &'static str = "whether each term occurs";
+
+    fn table() -> Vec<Param<Self>> {
+        let counts = CountsParams::table().into_iter();
+        counts.map(|param| param.inside(|binary: &Self| &binary.0, |binary| &mut binary.0)).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.0.checks(Self::NAME).done()
     }
 }
 
@@ -116,6 +187,8 @@ pub enum Norm {
     /// Nothing.
     None,
 }
+
+crate::words!(Norm { L2 = "l2", L1 = "l1", None = "none" });
 
 /// How counts become tf-idf weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,10 +218,25 @@ impl Default for TfidfParams {
     }
 }
 
-impl TfidfParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.counts.check_as("tfidf")
+impl Params for TfidfParams {
+    const NAME: &'static str = "tfidf";
+    const ABOUT: &'static str = "term counts weighed by how rare the term is";
+
+    fn table() -> Vec<Param<Self>> {
+        let mut table = vec![param!("sublinear", sublinear, "true: 1 + log(count) instead of the count")];
+        let counts = CountsParams::table().into_iter();
+        table.extend(counts.map(|param| param.inside(|tfidf: &Self| &tfidf.counts, |tfidf| &mut tfidf.counts)));
+        table.extend([
+            param!("binary", counts.binary, "true: 1 instead of the count"),
+            param!("idf", use_idf, "false: no weighing by rarity"),
+            param!("smooth_idf", smooth_idf, "false: document frequencies as they are, not plus one"),
+            param!("norm", norm, "what each document is divided by: its length, its sum, or nothing"),
+        ]);
+        table
+    }
+
+    fn check(&self) -> Result<()> {
+        self.counts.checks(Self::NAME).done()
     }
 }
 

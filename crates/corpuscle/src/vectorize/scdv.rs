@@ -25,13 +25,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::composite::{Composite, Kind};
+use super::Vectorizer;
+use super::composite::{CompositeModel, Kind};
 use super::space::{SpaceParams, WordSpace};
-use crate::matrix::Csr;
-use crate::store::{StoreReader, StoreWriter};
+use crate::matrix::{Csr, Matrix};
+use crate::params::{Checks, Param, Params};
+use crate::store::StoreReader;
 use crate::text::Tokens;
 use crate::words::{Covariance, MixtureParams};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, param};
 
 /// Shares of a word in a cluster below this are left out: together they are less than a thousandth of a word.
 const NEGLIGIBLE: f32 = 1e-5;
@@ -56,21 +58,21 @@ impl Default for ScdvParams {
     }
 }
 
-/// A fitted SCDV.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ScdvModel {
-    composite: Composite,
+/// Checks what the methods with clusters of words have in common.
+pub(super) fn check_clusters(checks: Checks, clusters: usize) -> Checks {
+    checks.that((1..=1 << 16).contains(&clusters), "clusters", &clusters, "must be from 1 to 65536")
 }
 
 /// Checks what SCDV and BoWV have in common.
-pub(super) fn check_clusters(stage: &'static str, clusters: usize, sparsity: f64) -> Result<()> {
-    if clusters == 0 || clusters > 1 << 16 {
-        return Err(Error::parameter(stage, "clusters", clusters, "must be from 1 to 65536"));
-    }
-    if !(0.0..=100.0).contains(&sparsity) {
-        return Err(Error::parameter(stage, "sparsity", sparsity, "must be from 0 to 100"));
-    }
-    Ok(())
+pub(super) fn check_sparsity(checks: Checks, sparsity: f64) -> Checks {
+    checks.that((0.0..=100.0).contains(&sparsity), "sparsity", &sparsity, "must be from 0 to 100")
+}
+
+/// What the parameters of both are, in a line.
+pub(super) mod about {
+    pub(in crate::vectorize) const CLUSTERS: &str = "clusters of words";
+    pub(in crate::vectorize) const SPARSITY: &str =
+        "entries below this many hundredths of the mean largest one become zero";
 }
 
 /// Refuses more clusters than words.
@@ -83,67 +85,55 @@ pub(super) fn check_words(stage: &'static str, clusters: usize, space: &WordSpac
     Err(Error::parameter(stage, "clusters", clusters, reason))
 }
 
-impl ScdvParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        self.space.check_as("scdv")?;
-        check_clusters("scdv", self.clusters, self.sparsity)
+impl Params for ScdvParams {
+    const NAME: &'static str = "scdv";
+    const ABOUT: &'static str = "word vectors, softly clustered, weighed by rarity, a part for each cluster";
+
+    fn table() -> Vec<Param<Self>> {
+        let mut table = vec![
+            SpaceParams::first_param(|params: &Self| &params.space, |params| &mut params.space),
+            param!("clusters", clusters, about::CLUSTERS),
+            param!("covariance", covariance, "shape of the clusters"),
+            param!("sparsity", sparsity, about::SPARSITY),
+        ];
+        table.extend(SpaceParams::other_params(|params: &Self| &params.space, |params| &mut params.space));
+        table
     }
 
+    fn check(&self) -> Result<()> {
+        check_sparsity(check_clusters(self.space.checks(Self::NAME), self.clusters), self.sparsity).done()
+    }
+}
+
+impl Vectorizer for ScdvParams {
+    type Model = CompositeModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Matrix)> {
+        let (model, x) = ScdvParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<CompositeModel> {
+        CompositeModel::load(Kind::Scdv, store)
+    }
+}
+
+impl ScdvParams {
     /// Learns word vectors and clusters; gives the matrix of the fitted documents as well.
-    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(ScdvModel, Csr)> {
+    pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Csr)> {
         self.check()?;
         self.fit_in(self.space.fit(tokens, run)?, tokens, run)
     }
 
     /// The same from word vectors that are there already.
-    pub fn fit_in(&self, space: WordSpace, tokens: &Tokens, run: &Run) -> Result<(ScdvModel, Csr)> {
-        check_words("scdv", self.clusters, &space)?;
+    pub fn fit_in(&self, space: WordSpace, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Csr)> {
+        check_words(Self::NAME, self.clusters, &space)?;
         let mixture =
             MixtureParams { clusters: self.clusters, covariance: self.covariance, ..MixtureParams::default() };
         let vectors = space.vectors().vectors();
         let posteriors = mixture.fit(vectors, run)?.posteriors(vectors, NEGLIGIBLE, run)?;
-        let composite = Composite::fit(space, posteriors, Kind::Scdv, self.sparsity, tokens, run)?;
-        let model = ScdvModel { composite };
+        let model = CompositeModel::fit(space, posteriors, Kind::Scdv, self.sparsity, tokens, run)?;
         let x = model.transform(tokens, run)?;
         Ok((model, x))
-    }
-}
-
-impl ScdvModel {
-    /// The matrix of documents; words without a vector are passed over.
-    pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        self.composite.transform(tokens, run)
-    }
-
-    /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
-        self.composite.n_columns()
-    }
-
-    /// The words, their unit vectors and weights.
-    pub fn space(&self) -> &WordSpace {
-        &self.composite.space
-    }
-
-    /// The probability of each cluster given each word.
-    pub fn posteriors(&self) -> &Csr {
-        &self.composite.posteriors
-    }
-
-    /// The size below which entries are zero.
-    pub fn cut(&self) -> f32 {
-        self.composite.cut()
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        self.composite.save(out);
-        Ok(())
-    }
-
-    /// Takes a model out of a store, checking it whole.
-    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
-        Ok(ScdvModel { composite: Composite::load(Kind::Scdv, store)? })
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Selected {
 
 /// Learns the vocabulary of `tokens`.
 pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str, run: &Run) -> Result<Selected> {
-    params.check_as(stage)?;
+    params.checks(stage).done()?;
     let documents = tokens.n_documents();
     if documents >= u32::MAX as usize {
         return Err(Error::data("more than 4 294 967 294 documents"));

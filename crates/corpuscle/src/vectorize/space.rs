@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::fill::{PIECE, Rows, join};
 use crate::matrix::Csr;
+use crate::params::{Checks, Form, Kind, Param, Value};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::words::{SkipGramParams, WordVectors};
-use crate::{Error, Key, Result, Run};
+use crate::{Error, Key, Result, Run, param};
 
 /// Where word vectors come from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -22,6 +23,27 @@ pub struct SpaceParams {
     pub training: SkipGramParams,
     /// A file to take them from instead, in any format [`WordVectors::read`] knows.
     pub vectors: Option<String>,
+}
+
+/// The word for no file.
+const NONE: &str = "none";
+
+impl Value for Option<String> {
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            NONE => Some(None),
+            "" => None,
+            _ => Some(Some(text.to_string())),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.clone().unwrap_or(NONE.to_string())
+    }
+
+    fn form() -> Form {
+        Form::of(Kind::Text).or(NONE)
+    }
 }
 
 /// Unit vectors of words, and how rare the words are.
@@ -39,8 +61,43 @@ pub(super) struct Entry {
 }
 
 impl SpaceParams {
-    pub(super) fn check_as(&self, stage: &'static str) -> Result<()> {
-        self.training.check_as(stage)
+    pub(super) fn checks(&self, stage: &'static str) -> Checks {
+        self.training.checks(stage)
+    }
+
+    /// The length of the vectors, which comes first in every table.
+    pub(super) fn first_param<P: 'static>(get: fn(&P) -> &Self, get_mut: fn(&mut P) -> &mut Self) -> Param<P> {
+        Self::param_of_dim().inside(get, get_mut)
+    }
+
+    fn param_of_dim() -> Param<Self> {
+        param!("dim", training.dim, "length of a word vector")
+    }
+
+    /// The other parameters, as part of a method that holds them.
+    pub(super) fn other_params<P: 'static>(
+        get: fn(&P) -> &Self,
+        get_mut: fn(&mut P) -> &mut Self,
+    ) -> impl Iterator<Item = Param<P>> {
+        let table: [Param<Self>; 8] = [
+            param!("window", training.window, "words to either side that count as context"),
+            param!("negatives", training.negatives, "random words set against each pair"),
+            param!("min_count", training.min_count, "fewest occurrences of a word with a vector"),
+            param!("subsample", training.subsample, "share of all words above which a word is thinned out; 0: none"),
+            param!("epochs", training.epochs, "passes over the documents"),
+            param!("training", training.architecture, "whether a word predicts its context or the other way round"),
+            param!(
+                "deterministic",
+                training.deterministic,
+                "false: threads do not wait for each other, no two runs are equal"
+            ),
+            param!(
+                "vectors",
+                vectors,
+                "a file of word vectors to use instead of training: word2vec, GloVe or fastText"
+            ),
+        ];
+        table.into_iter().map(move |param| param.inside(get, get_mut))
     }
 
     /// Trains or reads the vectors of the words of `tokens`, makes them of length one, and weighs the words.
@@ -186,12 +243,13 @@ pub(super) fn add(to: &mut [f32], scale: f32, from: &[f32]) {
     }
 }
 
-/// Divides by the length, unless it is 0.
-pub(super) fn make_unit(row: &mut [f32]) {
+/// Divides by the length, unless it is 0, and gives that length.
+pub(super) fn make_unit(row: &mut [f32]) -> f64 {
     let length = length(row);
     if length > 0.0 {
         row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
     }
+    length
 }
 
 pub(super) fn length(row: &[f32]) -> f64 {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Run;
 use crate::matrix::Csr;
+use crate::params::Params;
 use crate::store::tests::round_trip;
 use crate::text::{Tokens, WordsParams};
 
@@ -84,8 +85,20 @@ fn all_four_transform_store_and_keep_their_bits() {
     let ((scdv, a), (bowv, b), (concepts, c), (average, d)) = one;
     let run = Run::new(4, 1).unwrap();
     let all = tokens(&texts(), &run);
-    assert_eq!(round_trip(|out| scdv.save(out).unwrap(), ScdvModel::load).unwrap().transform(&all, &run).unwrap(), a);
-    assert_eq!(round_trip(|out| bowv.save(out).unwrap(), BowvModel::load).unwrap().transform(&all, &run).unwrap(), b);
+    assert_eq!(
+        round_trip(|out| scdv.save(out).unwrap(), |store| Vectorizer::load(&ScdvParams::default(), store))
+            .unwrap()
+            .transform(&all, &run)
+            .unwrap(),
+        a
+    );
+    assert_eq!(
+        round_trip(|out| bowv.save(out).unwrap(), |store| Vectorizer::load(&BowvParams::default(), store))
+            .unwrap()
+            .transform(&all, &run)
+            .unwrap(),
+        b
+    );
     assert_eq!(
         round_trip(|out| concepts.save(out).unwrap(), ConceptsModel::load).unwrap().transform(&all, &run).unwrap(),
         c

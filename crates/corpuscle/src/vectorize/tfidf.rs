@@ -9,10 +9,13 @@
 //! K. Spärck Jones, "A statistical interpretation of term specificity" (1972), in the form of scikit-learn's
 //! `TfidfVectorizer`, to which values are equal but for their storage in `f32`. O(tokens).
 
+use std::sync::Arc;
+
 use super::counts::CountsModel;
 use super::fill::fill;
-use super::{Norm, TfidfParams, Vocabulary};
-use crate::matrix::Csr;
+use super::{Norm, TfidfParams, Vectorizer, VectorizerModel, Vocabulary};
+use crate::matrix::{Csr, Matrix};
+use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -90,7 +93,7 @@ impl TfidfModel {
     }
 
     /// How many columns the matrix has.
-    pub fn n_features(&self) -> usize {
+    pub fn n_columns(&self) -> usize {
         self.vocabulary().len()
     }
 
@@ -112,13 +115,6 @@ impl TfidfModel {
     /// How many documents it was fitted on.
     pub fn n_documents(&self) -> u64 {
         self.counts.n_documents()
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        out.put_json("params", &self.params)?;
-        self.counts.save_terms(out);
-        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -164,6 +160,48 @@ impl<'a> Weigher<'a> {
             Norm::L1 => weights.iter().sum(),
             Norm::None => 1.0,
         }
+    }
+}
+
+impl Vectorizer for TfidfParams {
+    type Model = TfidfModel;
+
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(TfidfModel, Matrix)> {
+        let (model, x) = TfidfParams::fit(self, tokens, run)?;
+        Ok((model, x.into()))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<TfidfModel> {
+        TfidfModel::load(store)
+    }
+}
+
+impl VectorizerModel for TfidfModel {
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix> {
+        Ok(TfidfModel::transform(self, tokens, run)?.into())
+    }
+
+    fn n_columns(&self) -> usize {
+        TfidfModel::n_columns(self)
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_json("params", &self.params)?;
+        self.counts.save_terms(out);
+        Ok(())
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        TfidfModel::feature_names(self)
+    }
+
+    fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Option<Csr>> {
+        TfidfModel::raw_counts(self, tokens, run).map(Some)
+    }
+
+    fn refit(&self, counts: &Csr, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
+        let (model, matrix) = TfidfModel::refit(self, counts, run)?;
+        Ok((Arc::new(model), matrix.into()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The training documents nearest to a document: those the model has kept, or those handed over.
 
 use corpuscle::Run;
-use corpuscle::classify::{KnnModel, KnnParams, Metric};
+use corpuscle::classify::{Classifier, KnnModel, KnnParams, Metric};
 use corpuscle::corpus::{Document, Filter, Labels, ReadOptions};
 use corpuscle::matrix::Matrix;
+use corpuscle::project::Target;
 use corpuscle::recipe::Model;
 
 use crate::args::Explain;
@@ -68,7 +69,7 @@ impl Training {
             let x = model.represent_texts(&texts, &run.quiet())?;
             // Documents without a label can be near too, so all get one.
             let labels = Labels::from_single(documents.iter().map(|_| Some("")));
-            KnnParams { metric: Metric::Cosine, ..KnnParams::default() }.fit(&x, &labels, None, &run.quiet())
+            KnnParams { metric: Metric::Cosine, ..KnnParams::default() }.fit(&x, &Target::new(&labels), &run.quiet())
         })?;
         Ok(Some(Training { documents, index }))
     }

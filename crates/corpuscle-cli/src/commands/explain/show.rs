@@ -69,7 +69,7 @@ pub(super) fn page(model: &Model, explained: &[Explained<'_>], top: usize) -> an
     let explanations = explained.iter().map(|explained| highlighted(model, explained, top));
     let report = Report {
         title: "Why each document was put where it was".into(),
-        question: format!("Which words made `{}` decide as it did?", model.metadata().recipe),
+        question: format!("Which words made `{}` decide as it did?", model.recipe()),
         sections: vec![Section::Explanations {
             heading: format!("{} documents", output::count(explained.len())),
             explanations: explanations.collect::<anyhow::Result<_>>()?,

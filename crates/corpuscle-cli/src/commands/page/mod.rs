@@ -30,7 +30,7 @@ pub(super) fn evaluation(model: &Model, measured: &Measured, sources: &[String],
         .push(Section::Facts { heading: "Protocol".into(), rows: protocol(model, measured, &sources.join(", "), run) });
     let report = Report {
         title: "How well the model does".into(),
-        question: format!("What does `{}` get right on {}?", model.metadata().recipe, sources.join(", ")),
+        question: format!("What does `{}` get right on {}?", model.recipe(), sources.join(", ")),
         sections,
     };
     Ok(report.render())
@@ -48,7 +48,7 @@ pub(super) fn demo(
     let rows = outcomes
         .iter()
         .map(|outcome| Compared {
-            name: outcome.model.metadata().recipe.clone(),
+            name: outcome.model.recipe().to_string(),
             accuracy: outcome.measured.evaluation.accuracy,
             macro_f1: outcome.measured.evaluation.macro_f1,
             train_seconds: outcome.train_seconds,
@@ -64,13 +64,14 @@ pub(super) fn demo(
                 "All recipes learnt from the same {train} messages and were tested on the same {}. With so few test \
                  messages, differences under about 5 points are chance. Below, the most accurate recipe: {}.",
                 winner.measured.evaluation.documents,
-                winner.model.metadata().recipe
+                winner.model.recipe()
             )],
         },
     ];
     sections.extend(documents::evaluation(&winner.measured));
+    let names: Vec<String> = outcomes.iter().map(|outcome| outcome.model.recipe().to_string()).collect();
     let curves: Vec<(&str, &Measured)> =
-        outcomes.iter().map(|outcome| (outcome.model.metadata().recipe.as_str(), &outcome.measured)).collect();
+        names.iter().zip(outcomes).map(|(name, outcome)| (name.as_str(), &outcome.measured)).collect();
     sections.extend(det(&curves)?);
     sections.push(Section::Explanations {
         heading: "Why a message was put where it was".into(),
@@ -94,7 +95,7 @@ fn protocol(model: &Model, measured: &Measured, tested_on: &str, run: &Run) -> V
     let metadata = model.metadata();
     let about = &metadata.about;
     let mut rows = vec![
-        ("Recipe", metadata.recipe.clone()),
+        ("Recipe", model.recipe().to_string()),
         (
             "Trained on",
             format!("{} ({} documents, {} labelled)", about.sources.join(", "), about.documents, about.labelled),

@@ -22,13 +22,14 @@
 //!
 //! ```
 //! use corpuscle::Run;
-//! use corpuscle::classify::KnnParams;
+//! use corpuscle::classify::{Classifier, ClassifierModel, KnnParams};
+//! use corpuscle::project::Target;
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::{Csr, Matrix};
 //! let run = Run::new(42, 1)?;
 //! let x = Matrix::from(Csr::from_rows(2, [vec![(0, 1.0)], vec![(0, 2.0), (1, 1.0)], vec![(1, 1.0)]]));
 //! let labels = Labels::from_single(["a", "a", "b"].map(Some));
-//! let mut model = KnnParams { k: 2, ..KnnParams::default() }.fit(&x, &labels, None, &run)?;
+//! let mut model = KnnParams { k: 2, ..KnnParams::default() }.fit(&x, &Target::new(&labels), &run)?;
 //! let new = Matrix::from(Csr::from_rows(2, [vec![(1, 3.0)]]));
 //! assert_eq!(model.neighbours(&new, 2, &run)?.of(0).0, [2, 1]);
 //! assert!(model.scores(&new, &run)?.row(0)[1] > 0.5);

@@ -4,10 +4,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::search::{Groups, Index};
-use super::{KnnParams, Metric, Vote};
-use crate::classify::check_weights;
+use super::{KnnParams, Metric, NearDocument, Vote};
+use crate::classify::{Classifier, ClassifierModel, check_weights};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix, Row};
+use crate::params::Params;
+use crate::project::Target;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -71,17 +73,16 @@ struct Header {
     handed: u32,
 }
 
-impl KnnModel {
-    pub(super) fn fit(
-        params: KnnParams,
-        x: &Matrix,
-        labels: &Labels,
-        weights: Option<&[f32]>,
-        run: &Run,
-    ) -> Result<Self> {
+impl Classifier for KnnParams {
+    type Model = KnnModel;
+
+    /// Keeps the labelled documents of positive weight, ready to be searched. O(stored values).
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<KnnModel> {
+        self.check()?;
+        let labels = target.labels();
         let mut model = KnnModel {
-            index: Index::new(x.select_rows(&[]), params.metric, run)?,
-            params,
+            index: Index::new(x.select_rows(&[]), self.metric, run)?,
+            params: self.clone(),
             classes: labels.classes().to_vec(),
             multi: labels.is_multi_label(),
             offsets: vec![0],
@@ -90,13 +91,19 @@ impl KnnModel {
             rows: Vec::new(),
             handed: 0,
         };
-        model.add(x, labels, weights, run)?;
+        model.add(x, labels, target.weights(), run)?;
         match model.rows.is_empty() {
             true => Err(Error::data("knn needs at least one labelled document; none of those given has a label")),
             false => Ok(model),
         }
     }
 
+    fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<KnnModel> {
+        KnnModel::load(store, run)
+    }
+}
+
+impl KnnModel {
     /// Adds the labelled documents of positive weight; classes that are new go behind the known ones. The model is
     /// then the same as one fitted on all documents at once, but for the order of the classes.
     pub fn add(&mut self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run) -> Result<()> {
@@ -129,11 +136,6 @@ impl KnnModel {
         &self.params
     }
 
-    /// How many columns a matrix must have to be searched with.
-    pub fn n_columns(&self) -> usize {
-        self.index.columns()
-    }
-
     /// The class names, by number.
     pub fn classes(&self) -> &[String] {
         &self.classes
@@ -160,30 +162,6 @@ impl KnnModel {
             rows: found.iter().map(|&(_, document)| self.rows[document as usize]).collect(),
             values: found.iter().map(|&(value, _)| value).collect(),
         })
-    }
-
-    /// The score of every document for every class (documents × classes), by the votes of its neighbours.
-    pub fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
-        let k = self.params.k.min(self.len());
-        let groups = Groups { count: self.classes.len(), offsets: &self.offsets, ids: &self.ids };
-        let found = self.index.search_groups(x, k, Some(groups), run)?;
-        let class_weights = self.params.class_weight.of_counts(self.len(), &self.class_counts());
-        let classes = self.classes.len();
-        let mut scores = Dense::zeros(x.rows(), classes);
-        if classes > 0 && k > 0 {
-            run.install(|| {
-                let found = found.nearest.par_chunks(k).zip(found.groups.par_chunks(classes + 1));
-                let rows = scores.values_mut().par_chunks_mut(classes).zip(found).with_min_len(64);
-                rows.for_each_init(
-                    || vec![0f64; classes],
-                    |votes, (out, (found, nearest))| {
-                        self.vote(found, &class_weights, votes, out);
-                        self.rank_without_votes(found, nearest, votes, out);
-                    },
-                );
-            });
-        }
-        Ok(scores)
     }
 
     fn vote(&self, found: &[(f32, u32)], class_weights: &[f64], votes: &mut [f64], out: &mut [f32]) {
@@ -257,19 +235,6 @@ impl KnnModel {
         counts
     }
 
-    /// Puts the model into a store. The index is not stored: it is built again from the documents.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        let header = Header { params: self.params.clone(), multi_label: self.multi, handed: self.handed };
-        out.put_json("knn", &header)?;
-        out.scope("documents", |out| self.index.x().save(out));
-        out.put_strings("classes", &self.classes);
-        out.put_u64("offsets", &self.offsets);
-        out.put_u32("ids", &self.ids);
-        out.put_f32("weights", &[self.weights.len()], &self.weights);
-        out.put_u32("rows", &self.rows);
-        Ok(())
-    }
-
     /// Takes a model out of a store, checking it whole. Memory is bounded by what the store holds.
     pub fn load(store: &StoreReader<'_>, run: &Run) -> Result<Self> {
         let Header { params, multi_label: multi, handed } = store.json("knn")?;
@@ -305,5 +270,89 @@ impl KnnModel {
         }
         let index = Index::new(x, params.metric, run)?;
         Ok(KnnModel { params, index, classes, multi, offsets, ids, weights, rows, handed })
+    }
+}
+
+impl ClassifierModel for KnnModel {
+    /// The score of every document for every class (documents × classes), by the votes of its neighbours.
+    fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
+        let k = self.params.k.min(self.len());
+        let groups = Groups { count: self.classes.len(), offsets: &self.offsets, ids: &self.ids };
+        let found = self.index.search_groups(x, k, Some(groups), run)?;
+        let class_weights = self.params.class_weight.of_counts(self.len(), &self.class_counts());
+        let classes = self.classes.len();
+        let mut scores = Dense::zeros(x.rows(), classes);
+        if classes > 0 && k > 0 {
+            run.install(|| {
+                let found = found.nearest.par_chunks(k).zip(found.groups.par_chunks(classes + 1));
+                let rows = scores.values_mut().par_chunks_mut(classes).zip(found).with_min_len(64);
+                rows.for_each_init(
+                    || vec![0f64; classes],
+                    |votes, (out, (found, nearest))| {
+                        self.vote(found, &class_weights, votes, out);
+                        self.rank_without_votes(found, nearest, votes, out);
+                    },
+                );
+            });
+        }
+        Ok(scores)
+    }
+
+    fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.index.columns()
+    }
+
+    /// The index is not stored: it is built again from the documents.
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        let header = Header { params: self.params.clone(), multi_label: self.multi, handed: self.handed };
+        out.put_json("knn", &header)?;
+        out.scope("documents", |out| self.index.x().save(out));
+        out.put_strings("classes", &self.classes);
+        out.put_u64("offsets", &self.offsets);
+        out.put_u32("ids", &self.ids);
+        out.put_f32("weights", &[self.weights.len()], &self.weights);
+        out.put_u32("rows", &self.rows);
+        Ok(())
+    }
+
+    /// The share of the votes; where no neighbour votes (an empty document), each class has its share of the documents kept.
+    fn own_probabilities(&self, scores: &Dense) -> Option<Dense> {
+        let counts = self.class_counts();
+        let total = if self.multi { self.len() } else { counts.iter().sum() };
+        let priors: Vec<f32> = counts.iter().map(|&count| (count as f64 / total.max(1) as f64) as f32).collect();
+        let mut votes = scores.clone();
+        for row in 0..votes.rows() {
+            let row = votes.row_mut(row);
+            if row.iter().all(|&vote| vote <= 0.0) {
+                row.copy_from_slice(&priors);
+            }
+            // Scores below 0 only rank the classes that got no vote.
+            row.iter_mut().for_each(|vote| *vote = vote.max(0.0));
+        }
+        Some(votes)
+    }
+
+    fn usual_threshold(&self) -> f32 {
+        0.5
+    }
+
+    fn nearest(&self, x: &Matrix, count: usize, run: &Run) -> Result<Option<Vec<Vec<NearDocument>>>> {
+        self.near_documents(x, count, run).map(Some)
+    }
+
+    fn leaning(&self, x: &Matrix, class: u32, against: Option<u32>, run: &Run) -> Result<Option<Vec<f64>>> {
+        self.leanings(x, class, against, run).map(Some)
+    }
+
+    fn leaning_gradient(&self, x: &Matrix, class: u32, against: Option<u32>, run: &Run) -> Result<Option<Dense>> {
+        self.gradient_of_leaning(x, class, against, run).map(Some)
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        vec![("neighbours", format!("{} documents kept", self.len()))]
     }
 }

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::KnnModel;
 use crate::classify::ClassWeight;
-use crate::corpus::Labels;
-use crate::matrix::Matrix;
-use crate::{Error, Result, Run};
+use crate::classify::cost::about;
+use crate::params::{Checks, Param, Params};
+use crate::{Result, param};
 
 /// How near two documents are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,6 +18,8 @@ pub enum Metric {
     Euclidean,
 }
 
+crate::words!(Metric { Cosine = "cosine", Euclidean = "euclidean" });
+
 /// How much each neighbour's vote counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,6 +30,8 @@ pub enum Vote {
     /// One neighbour, one vote.
     Majority,
 }
+
+crate::words!(Vote { Weighted = "weighted", Majority = "majority" });
 
 /// Parameters of nearest neighbours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,18 +53,20 @@ impl Default for KnnParams {
     }
 }
 
-impl KnnParams {
-    /// Names the first value out of its range.
-    pub fn check(&self) -> Result<()> {
-        match self.k {
-            0 => Err(Error::parameter("knn", "k", 0, "must be at least 1")),
-            _ => Ok(()),
-        }
+impl Params for KnnParams {
+    const NAME: &'static str = "knn";
+    const ABOUT: &'static str = "votes of the nearest training documents";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("k", k, "how many neighbours vote"),
+            param!("metric", metric, "how near two documents are"),
+            param!("vote", vote, "weighted by nearness, or one vote each"),
+            param!("class_weight", class_weight, about::CLASS_WEIGHT),
+        ]
     }
 
-    /// Keeps the labelled documents of positive weight, ready to be searched. O(stored values).
-    pub fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run) -> Result<KnnModel> {
-        self.check()?;
-        KnnModel::fit(self.clone(), x, labels, weights, run)
+    fn check(&self) -> Result<()> {
+        Checks::of(Self::NAME).that(self.k > 0, "k", &self.k, "must be at least 1").done()
     }
 }

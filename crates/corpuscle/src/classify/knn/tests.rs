@@ -2,9 +2,10 @@ use proptest::prelude::*;
 
 use super::index::{BLOCK, Length};
 use super::*;
-use crate::classify::ClassWeight;
+use crate::classify::{ClassWeight, Classifier, ClassifierModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Dense, Matrix, Row};
+use crate::project::Target;
 use crate::store::tests::round_trip;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
@@ -31,7 +32,7 @@ fn assert_exact(x: &Matrix, queries: &Matrix, k: usize, threads: usize) {
     let run = Run::new(1, threads).unwrap();
     let labels = Labels::from_single(vec![Some("a"); x.rows()]);
     for metric in BOTH {
-        let model = KnnParams { metric, ..KnnParams::default() }.fit(x, &labels, None, &run).unwrap();
+        let model = KnnParams { metric, ..KnnParams::default() }.fit(x, &Target::new(&labels), &run).unwrap();
         let found = model.neighbours(queries, k, &run).unwrap();
         assert_eq!((found.len(), found.per_query()), (queries.rows(), k.min(x.rows())));
         for query in 0..queries.rows() {
@@ -96,9 +97,9 @@ proptest! {
         let weights: Vec<f32> = (0..x.rows()).map(|i| (1 + i % 4) as f32).collect();
         for metric in BOTH {
             let params = KnnParams { k: 5, metric, class_weight: ClassWeight::Balanced, vote: Vote::Weighted };
-            let at_once = params.fit(&x, &labels, Some(&weights), &run).unwrap();
+            let at_once = params.fit(&x, &Target::new(&labels).with_weights(Some(&weights)), &run).unwrap();
             let (early, late) = weights.split_at(first.len());
-            let mut grown = params.fit(&x.select_rows(first), &labels.select(first), Some(early), &run).unwrap();
+            let mut grown = params.fit(&x.select_rows(first), &Target::new(&labels.select(first)).with_weights(Some(early)), &run).unwrap();
             grown.add(&x.select_rows(second), &labels.select(second), Some(late), &run).unwrap();
             prop_assert_eq!(grown.neighbours(&queries, 5, &run).unwrap(), at_once.neighbours(&queries, 5, &run).unwrap());
             let scores = at_once.scores(&queries, &run).unwrap();
@@ -135,7 +136,7 @@ fn several_blocks_many_neighbours_any_number_of_threads() {
     let labels = Labels::from_single((0..x.rows()).map(|i| ["a", "b", "c"][i % 3]).map(Some));
     let scores = |threads| {
         let run = Run::new(1, threads).unwrap();
-        KnnParams::default().fit(&x, &labels, None, &run).unwrap().scores(&queries, &run).unwrap()
+        KnnParams::default().fit(&x, &Target::new(&labels), &run).unwrap().scores(&queries, &run).unwrap()
     };
     let one = scores(1);
     assert_eq!(one, scores(2));
@@ -167,22 +168,26 @@ fn votes_are_what_the_header_says() {
     let close = |found: &[f32], expected: [f32; 2]| {
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} {expected:?}");
     };
-    let scores = params.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    let scores = params.fit(&x, &Target::new(&labels), &run).unwrap().scores(&query, &run).unwrap();
     close(scores.row(0), [0.6 / 1.4, 0.8 / 1.4]);
     close(scores.row(1), [0.0, 0.0]);
-    let scores = params.fit(&x, &labels, Some(&[2.0, 1.0, 5.0]), &run).unwrap().scores(&query, &run).unwrap();
+    let scores = params
+        .fit(&x, &Target::new(&labels).with_weights(Some(&[2.0, 1.0, 5.0])), &run)
+        .unwrap()
+        .scores(&query, &run)
+        .unwrap();
     close(scores.row(0), [1.2 / 2.0, 0.8 / 2.0]);
     let balanced = KnnParams { class_weight: ClassWeight::Balanced, vote: Vote::Majority, ..params.clone() };
-    close(balanced.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap().row(0), [0.5, 0.5]);
+    close(balanced.fit(&x, &Target::new(&labels), &run).unwrap().scores(&query, &run).unwrap().row(0), [0.5, 0.5]);
     let near = KnnParams { metric: Metric::Euclidean, ..params.clone() };
-    let found = near.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    let found = near.fit(&x, &Target::new(&labels), &run).unwrap().scores(&query, &run).unwrap();
     let votes = [20f32, 18.0, 32.0].map(|squared| 1.0 / (squared.sqrt() + 1e-6));
     let sum: f32 = votes.iter().sum();
     close(found.row(0), [votes[0] / sum, (votes[1] + votes[2]) / sum]);
 
     let lists = [vec!["a".to_string(), "b".to_string()], vec!["b".to_string()], vec![]];
     let several = Labels::from_lists(lists.iter().map(|row| Some(row.as_slice())));
-    close(params.fit(&x, &several, None, &run).unwrap().scores(&query, &run).unwrap().row(0), [0.6 / 1.4, 1.0]);
+    close(params.fit(&x, &Target::new(&several), &run).unwrap().scores(&query, &run).unwrap().row(0), [0.6 / 1.4, 1.0]);
 }
 
 #[test]
@@ -192,10 +197,10 @@ fn classes_without_votes_are_ranked_by_their_nearest_document() {
     let labels = Labels::from_single(["a", "b", "c", "c"].map(Some));
     let query = Matrix::from(Dense::from_rows(&[[2.0, 0.0]]));
     let params = KnnParams { k: 1, ..KnnParams::default() };
-    let scores = params.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    let scores = params.fit(&x, &Target::new(&labels), &run).unwrap().scores(&query, &run).unwrap();
     assert!(scores.row(0).iter().zip([1.0, -0.2, -0.4]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", scores.row(0));
     let params = KnnParams { metric: Metric::Euclidean, ..params };
-    let scores = params.fit(&x, &labels, None, &run).unwrap().scores(&query, &run).unwrap();
+    let scores = params.fit(&x, &Target::new(&labels), &run).unwrap().scores(&query, &run).unwrap();
     let distances = [1.0, (1.44f32 + 0.36).sqrt(), (1.96f32 + 0.64).sqrt()];
     let expected = [1.0, distances[0] / distances[1] - 1.0, distances[0] / distances[2] - 1.0];
     assert!(scores.row(0).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{:?}", scores.row(0));
@@ -206,7 +211,8 @@ fn unlabelled_documents_and_those_without_weight_are_no_neighbours() {
     let run = Run::new(1, 1).unwrap();
     let x = Matrix::from(Dense::from_rows(&[[1.0], [2.0], [3.0], [4.0]]));
     let labels = Labels::from_single([Some("a"), None, Some("a"), Some("b")]);
-    let mut model = KnnParams::default().fit(&x, &labels, Some(&[1.0, 1.0, 0.0, 1.0]), &run).unwrap();
+    let mut model =
+        KnnParams::default().fit(&x, &Target::new(&labels).with_weights(Some(&[1.0, 1.0, 0.0, 1.0])), &run).unwrap();
     assert_eq!(model.neighbours(&x, 9, &run).unwrap().of(0).0, [0, 3]);
     model.add(&x, &Labels::from_single([None, Some("new"), None, None]), None, &run).unwrap();
     assert_eq!(model.neighbours(&x, 9, &run).unwrap().of(0).0, [0, 3, 5]);
@@ -218,10 +224,10 @@ fn bad_input_is_refused_with_a_reason() {
     let run = Run::new(1, 1).unwrap();
     let x = text_like(20, 3);
     let labels = Labels::from_single(vec![Some("a"); 20]);
-    assert!(KnnParams { k: 0, ..KnnParams::default() }.fit(&x, &labels, None, &run).unwrap_err().is_usage());
-    assert!(KnnParams::default().fit(&x, &labels.select(&[0]), None, &run).is_err());
-    assert!(KnnParams::default().fit(&x, &Labels::from_single(vec![None::<&str>; 20]), None, &run).is_err());
-    let mut model = KnnParams::default().fit(&x, &labels, None, &run).unwrap();
+    assert!(KnnParams { k: 0, ..KnnParams::default() }.fit(&x, &Target::new(&labels), &run).unwrap_err().is_usage());
+    assert!(KnnParams::default().fit(&x, &Target::new(&labels.select(&[0])), &run).is_err());
+    assert!(KnnParams::default().fit(&x, &Target::new(&Labels::from_single(vec![None::<&str>; 20])), &run).is_err());
+    let mut model = KnnParams::default().fit(&x, &Target::new(&labels), &run).unwrap();
     assert!(model.neighbours(&x, 0, &run).unwrap_err().is_usage());
     assert_eq!(model.neighbours(&x, 50, &run).unwrap().per_query(), 20);
     assert_eq!(model.scores(&x.select_rows(&[]), &run).unwrap().rows(), 0);
@@ -230,7 +236,7 @@ fn bad_input_is_refused_with_a_reason() {
     assert!(matches!(model.scores(&narrow, &run), Err(Error::Shape { .. })));
     assert!(matches!(model.add(&narrow, &labels.select(&[0]), None, &run), Err(Error::Shape { .. })));
     let dense = Matrix::from(Dense::from_rows(&[[f32::NAN]]));
-    assert!(KnnParams::default().fit(&dense, &labels.select(&[0]), None, &run).is_err());
+    assert!(KnnParams::default().fit(&dense, &Target::new(&labels.select(&[0])), &run).is_err());
     run.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(matches!(model.neighbours(&x, 3, &run), Err(Error::Cancelled)));
 }
@@ -239,7 +245,7 @@ fn bad_input_is_refused_with_a_reason() {
 fn damaged_stores_are_refused() {
     let run = Run::new(1, 1).unwrap();
     let labels = Labels::from_single(["a", "b"].map(Some));
-    let model = KnnParams::default().fit(&text_like(2, 3), &labels, None, &run).unwrap();
+    let model = KnnParams::default().fit(&text_like(2, 3), &Target::new(&labels), &run).unwrap();
     let load = |store: &StoreReader<'_>| -> Result<KnnModel> { KnnModel::load(store, &run) };
     let damages: [fn(&mut StoreWriter); 8] = [
         |out| out.put_u64("offsets", &[0, 2, 1]),
@@ -263,7 +269,7 @@ fn damaged_stores_are_refused() {
     }
     // A file may claim four billion columns; that must not cost memory.
     let wide = Matrix::from(Csr::from_rows(u32::MAX as usize, [vec![(4_000_000_000, 1.0)], vec![(7, 1.0)]]));
-    let model = KnnParams::default().fit(&wide, &labels, None, &run).unwrap();
+    let model = KnnParams::default().fit(&wide, &Target::new(&labels), &run).unwrap();
     let back = round_trip(|out| model.save(out).unwrap(), load).unwrap();
     assert_eq!(back.neighbours(&wide, 1, &run).unwrap().of(1).0, [1]);
 }

@@ -5,42 +5,63 @@ use super::link::Link;
 use super::model::{LogisticModel, State};
 use super::newton::Newton;
 use super::{LogisticMulticlass, LogisticParams};
-use crate::classify::LinearModel;
 use crate::classify::assembly::{Assembly, Limits, Reached};
+use crate::classify::cost::{self, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
+use crate::classify::{Classifier, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
-use crate::{Error, Result, Run};
+use crate::params::{Auto, Params};
+use crate::project::Target;
+use crate::store::StoreReader;
+use crate::{Result, Run};
 
-/// The tolerance while `c=auto` compares values: the winner rarely changes below it, the time does.
-const SEARCH_TOLERANCE: f64 = 1e-2;
+impl Classifier for LogisticParams {
+    type Model = LogisticModel;
+    const SELF_TRAINS: bool = true;
 
-impl LogisticParams {
-    /// Fits the labelled rows of `x`. `weights` are what each document counts (`None`: 1 each).
-    ///
-    /// Documents with several labels need `multiclass = one-vs-rest`. Not reaching the tolerance within `max_iter` steps
-    /// is a warning and a flag in the model, not an error.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run) -> Result<LogisticModel> {
+    /// Fits the labelled rows of `x`. Documents with several labels are always fitted one-vs-rest. Not reaching the tolerance
+    /// within `max_iter` steps is a warning and a flag in the model, not an error.
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<LogisticModel> {
         self.check()?;
-        if labels.is_multi_label() && self.multiclass == LogisticMulticlass::Multinomial {
-            return Err(Error::data(
-                "logistic: multiclass=multinomial needs exactly one label per document, but some have none or \
-                 several; use multiclass=one_vs_rest",
-            ));
+        let (labels, mut params) = (target.labels(), *self);
+        if labels.is_multi_label() {
+            params.multiclass = LogisticMulticlass::OneVsRest;
         }
         run.install(|| {
-            let search = LogisticParams { tolerance: self.tolerance.max(SEARCH_TOLERANCE), ..*self };
-            let c = self.c.resolve(x, labels, weights, run, |x, labels, weights, c| {
-                search.solve(x, labels, weights, c, run).map(|(linear, _)| linear)
+            let search = params.rough();
+            let c = cost::resolve(self.c, x, target, run, |fold, c| {
+                search.solve(&fold.x, &fold.labels, fold.weights.as_deref(), c, run).map(|(linear, _)| linear)
             })?;
-            let (linear, reached) = self.solve(x, labels, weights, c, run)?;
-            Reached::warn(&reached, "logistic", labels.classes(), run);
-            let state = State { params: *self, c, multi_label: labels.is_multi_label(), reached };
+            let (linear, reached) = params.solve(x, labels, target.weights(), c, run)?;
+            Reached::warn(&reached, Self::NAME, labels.classes(), run);
+            let state = State { params, c, multi_label: labels.is_multi_label(), reached };
             Ok(LogisticModel::new(state, linear))
         })
     }
 
+    fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<LogisticModel> {
+        LogisticModel::load(store)
+    }
+
+    fn resolved(&self, model: &LogisticModel) -> Self {
+        LogisticParams { c: Auto::Value(model.c()), ..*self }
+    }
+
+    fn rough(&self) -> Self {
+        LogisticParams { tolerance: self.tolerance.max(ROUGH_TOLERANCE), ..*self }
+    }
+
+    fn variants(&self) -> Vec<Self> {
+        match self.c {
+            Auto::Value(_) => vec![self.rough()],
+            Auto::Auto => ROUGH_COSTS.map(|c| LogisticParams { c: Auto::Value(c), ..self.rough() }).to_vec(),
+        }
+    }
+}
+
+impl LogisticParams {
     fn solve(
         &self,
         x: &Matrix,

@@ -14,7 +14,8 @@
 //! bound on the objective and not the length of the gradient.
 //!
 //! ```
-//! use corpuscle::classify::LogisticParams;
+//! use corpuscle::classify::{Classifier, ClassifierModel, LogisticParams};
+//! use corpuscle::project::Target;
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::{Csr, Matrix};
 //! use corpuscle::Run;
@@ -22,7 +23,7 @@
 //! let x = Matrix::from(Csr::from_rows(3, [vec![(0, 1.0)], vec![(1, 1.0)], vec![(2, 1.0)]]));
 //! let labels = Labels::from_single([Some("ham"), Some("spam"), Some("eggs")]);
 //! let run = Run::new(42, 1)?;
-//! let model = LogisticParams::default().fit(&x, &labels, None, &run)?;
+//! let model = LogisticParams::default().fit(&x, &Target::new(&labels), &run)?;
 //! let probabilities = model.probabilities(&model.scores(&x, &run)?);
 //! assert!((probabilities.row(0).iter().sum::<f32>() - 1.0).abs() < 1e-5);
 //! assert!(probabilities.row(0)[1] > probabilities.row(0)[2]);

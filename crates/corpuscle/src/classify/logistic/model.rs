@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::link::{sigmoid, softmax_rows};
 use super::{LogisticMulticlass, LogisticParams};
-use crate::classify::{LinearModel, Reached};
+use crate::classify::cost::solver_notes;
+use crate::classify::{ClassifierModel, LinearModel, Reached};
 use crate::matrix::{Dense, Matrix};
+use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -49,16 +51,6 @@ impl LogisticModel {
         self.state.reached.iter().all(|reached| reached.converged)
     }
 
-    /// Weights and biases.
-    pub fn linear(&self) -> &LinearModel {
-        &self.linear
-    }
-
-    /// The score of every document for every class: a logarithm of odds.
-    pub fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
-        self.linear.scores(x, run)
-    }
-
     /// The probability of every class, from scores. They add up to 1 over the classes of a document unless documents
     /// may have several labels, where each stands for itself.
     #[must_use]
@@ -80,13 +72,6 @@ impl LogisticModel {
         probabilities
     }
 
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        out.put_json("logistic", &self.state)?;
-        out.scope("linear", |out| self.linear.save(out));
-        Ok(())
-    }
-
     /// Takes a model out of a store, checking it whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let state: State = store.json("logistic")?;
@@ -96,5 +81,38 @@ impl LogisticModel {
             return Err(Error::model("logistic: classes, weights and c do not fit together"));
         }
         Ok(LogisticModel { state, linear })
+    }
+}
+
+impl ClassifierModel for LogisticModel {
+    /// The score of every document for every class: a logarithm of odds.
+    fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
+        self.linear.scores(x, run)
+    }
+
+    fn n_classes(&self) -> usize {
+        self.linear.n_classes()
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.linear.n_inputs()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_json("logistic", &self.state)?;
+        out.scope("linear", |out| self.linear.save(out));
+        Ok(())
+    }
+
+    fn own_probabilities(&self, scores: &Dense) -> Option<Dense> {
+        Some(self.probabilities(scores))
+    }
+
+    fn linear(&self) -> Option<&LinearModel> {
+        Some(&self.linear)
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        solver_notes(self.c(), self.reached(), "steps")
     }
 }

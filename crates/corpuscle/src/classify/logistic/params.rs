@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classify::{ClassWeight, Cost};
-use crate::{Error, Result};
+use crate::classify::ClassWeight;
+use crate::classify::cost::{about, check_solver};
+use crate::params::{Auto, Param, Params};
+use crate::{Result, param};
 
 /// How more than two classes are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,12 +18,14 @@ pub enum LogisticMulticlass {
     OneVsRest,
 }
 
+crate::words!(LogisticMulticlass { Multinomial = "multinomial", OneVsRest = "one_vs_rest" });
+
 /// Parameters of logistic regression.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogisticParams {
     /// The price C of an error.
-    pub c: Cost,
+    pub c: Auto<f64>,
     /// How more than two classes are told apart.
     pub multiclass: LogisticMulticlass,
     /// Whether each class has a bias. It is not penalised, as in scikit-learn.
@@ -38,7 +42,7 @@ pub struct LogisticParams {
 impl Default for LogisticParams {
     fn default() -> Self {
         LogisticParams {
-            c: Cost::default(),
+            c: Auto::Value(1.0),
             multiclass: LogisticMulticlass::default(),
             bias: true,
             class_weight: ClassWeight::default(),
@@ -48,17 +52,27 @@ impl Default for LogisticParams {
     }
 }
 
-impl LogisticParams {
-    /// An error that names the value out of its range.
-    pub fn check(&self) -> Result<()> {
-        self.c.check("logistic")?;
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return Err(Error::parameter("logistic", "tolerance", self.tolerance, "must be above 0 and below 1"));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::parameter("logistic", "max_iter", self.max_iter, "must be at least 1"));
-        }
-        Ok(())
+impl Params for LogisticParams {
+    const NAME: &'static str = "logistic";
+    const ABOUT: &'static str = "logistic regression";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("c", c, about::C),
+            param!(
+                "multiclass",
+                multiclass,
+                "one model, or one per class; several labels per document always take the latter"
+            ),
+            param!("bias", bias, "whether each class has a bias"),
+            param!("class_weight", class_weight, about::CLASS_WEIGHT),
+            param!("tolerance", tolerance, about::TOLERANCE),
+            param!("max_iter", max_iter, about::MAX_ITER),
+        ]
+    }
+
+    fn check(&self) -> Result<()> {
+        check_solver(Self::NAME, self.c, self.tolerance, self.max_iter).done()
     }
 }
 
@@ -69,7 +83,7 @@ mod tests {
     #[test]
     fn each_value_out_of_range_is_named() {
         let bad = [
-            ("c", LogisticParams { c: Cost::Value(-1.0), ..Default::default() }),
+            ("c", LogisticParams { c: Auto::Value(-1.0), ..Default::default() }),
             ("tolerance", LogisticParams { tolerance: 2.0, ..Default::default() }),
             ("max_iter", LogisticParams { max_iter: 0, ..Default::default() }),
         ];

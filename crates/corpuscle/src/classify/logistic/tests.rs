@@ -1,8 +1,10 @@
 use super::*;
 use crate::classify::fixture::{Fixture, distance, projected, written_out};
-use crate::classify::{COST_GRID, ClassWeight, Cost};
+use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
+use crate::params::Auto;
+use crate::project::Target;
 use crate::store::tests::round_trip;
 use crate::{Error, Run};
 
@@ -24,14 +26,15 @@ fn decision_values_are_those_of_scikit_learn() {
     for case in &fixture.logistic {
         let params = match case.name.as_str() {
             "multinomial" | "weights" | "two-classes" => tight(),
-            "c=10" => LogisticParams { c: Cost::Value(10.0), ..tight() },
+            "c=10" => LogisticParams { c: Auto::Value(10.0), ..tight() },
             "balanced" => LogisticParams { class_weight: ClassWeight::Balanced, ..tight() },
             "no-bias" => LogisticParams { bias: false, ..tight() },
             "one-vs-rest" | "several-labels" => separate(),
             other => panic!("no parameters for case {other}"),
         };
         let weights = (case.name == "weights").then_some(&fixture.weights[..]);
-        let model = params.fit(&fixture.x(), &fixture.labels(&case.name), weights, &run()).unwrap();
+        let model =
+            params.fit(&fixture.x(), &Target::new(&fixture.labels(&case.name)).with_weights(weights), &run()).unwrap();
         let mut scores = model.scores(&fixture.x(), &run()).unwrap();
         if case.name == "two-classes" {
             // scikit-learn gives the whole score to the second class; ours is half on each side.
@@ -49,7 +52,7 @@ fn decision_values_are_those_of_scikit_learn() {
 fn a_projected_matrix_gives_the_scores_of_the_written_out_one() {
     let (kept, whole, labels) = projected(80, 15, 3, 5);
     for params in [tight(), separate()] {
-        let scores = |x: &Matrix| params.fit(x, &labels, None, &run()).unwrap().scores(x, &run()).unwrap();
+        let scores = |x: &Matrix| params.fit(x, &Target::new(&labels), &run()).unwrap().scores(x, &run()).unwrap();
         let far = distance(&scores(&kept), &written_out(&scores(&whole)));
         assert!(far < 1e-3, "{params:?}: {far}");
     }
@@ -59,12 +62,12 @@ fn a_projected_matrix_gives_the_scores_of_the_written_out_one() {
 fn more_classes_than_lanes_are_cut_into_tiles() {
     // 40 classes make two tiles of 20; the same documents in one dense matrix take another path.
     let (kept, whole, labels) = projected(400, 45, 40, 2);
-    let scores = |x: &Matrix| tight().fit(x, &labels, None, &run()).unwrap().scores(x, &run()).unwrap();
+    let scores = |x: &Matrix| tight().fit(x, &Target::new(&labels), &run()).unwrap().scores(x, &run()).unwrap();
     let (sparse, dense) = (scores(&kept), scores(&whole));
     // As far as 32-bit sums go: the objective, some 1000, is within 1e-4 of its minimum.
     assert!(distance(&sparse, &written_out(&dense)) < 1e-2);
     // The gradient by bias is 0 at the minimum: probabilities add up to the number of documents of each class.
-    let model = tight().fit(&kept, &labels, None, &run()).unwrap();
+    let model = tight().fit(&kept, &Target::new(&labels), &run()).unwrap();
     let probabilities = model.probabilities(&sparse);
     for (class, &count) in labels.class_counts().iter().enumerate() {
         let sum: f64 = (0..400).map(|row| f64::from(probabilities.row(row)[class])).sum();
@@ -77,7 +80,7 @@ fn the_same_bits_at_any_thread_count() {
     let (x, _, labels) = projected(1500, 20, 9, 3);
     for multiclass in [LogisticMulticlass::OneVsRest, LogisticMulticlass::Multinomial] {
         let params = LogisticParams { multiclass, ..Default::default() };
-        let fit = |threads| params.fit(&x, &labels, None, &Run::new(9, threads).unwrap()).unwrap();
+        let fit = |threads| params.fit(&x, &Target::new(&labels), &Run::new(9, threads).unwrap()).unwrap();
         let first = fit(1);
         assert_eq!(first, fit(2));
         assert_eq!(first, fit(8));
@@ -88,11 +91,11 @@ fn the_same_bits_at_any_thread_count() {
 fn the_bound_holds_and_each_class_ends_by_itself() {
     let (x, _, labels) = projected(200, 20, 5, 4);
     let loss = |params: &LogisticParams| {
-        let model = params.fit(&x, &labels, None, &run()).unwrap();
+        let model = params.fit(&x, &Target::new(&labels), &run()).unwrap();
         assert!(model.converged());
         let scores = model.scores(&x, &run()).unwrap();
         let probabilities = model.probabilities(&scores);
-        let weights = model.linear().weights();
+        let weights = model.linear().unwrap().weights();
         let mut sum = 0f64;
         for column in 0..x.cols() {
             let square: f64 = weights.row(column).iter().map(|&w| f64::from(w).powi(2)).sum();
@@ -118,7 +121,7 @@ fn classes_without_documents_and_single_classes_are_no_trouble() {
         let params = LogisticParams { multiclass, ..Default::default() };
         let probabilities = |ids: &[u32]| {
             let labels = Labels::from_ids(names.clone(), ids).unwrap();
-            let model = params.fit(&x, &labels, None, &run()).unwrap();
+            let model = params.fit(&x, &Target::new(&labels), &run()).unwrap();
             assert!(model.converged());
             model.probabilities(&model.scores(&x, &run()).unwrap())
         };
@@ -130,16 +133,17 @@ fn classes_without_documents_and_single_classes_are_no_trouble() {
     }
     let nothing = Matrix::from(Csr::empty(3, 2));
     let labels = Labels::from_ids(names, &[0, 1, 2]).unwrap();
-    assert!(LogisticParams::default().fit(&nothing, &labels, None, &run()).unwrap().converged());
+    assert!(LogisticParams::default().fit(&nothing, &Target::new(&labels), &run()).unwrap().converged());
 }
 
 #[test]
 fn several_labels_have_probabilities_of_their_own() {
     let fixture = Fixture::read();
     let labels = fixture.labels("several-labels");
-    let error = LogisticParams::default().fit(&fixture.x(), &labels, None, &run()).unwrap_err();
-    assert!(error.to_string().contains("use multiclass=one_vs_rest"));
-    let model = separate().fit(&fixture.x(), &labels, None, &run()).unwrap();
+    let model = separate().fit(&fixture.x(), &Target::new(&labels), &run()).unwrap();
+    // The default, one softmax, makes no sense for several labels, so it is not asked for.
+    let usual = LogisticParams { multiclass: LogisticMulticlass::Multinomial, ..separate() };
+    assert_eq!(usual.fit(&fixture.x(), &Target::new(&labels), &run()).unwrap(), model);
     let scores = model.scores(&fixture.x(), &run()).unwrap();
     let probabilities = model.probabilities(&scores);
     for (p, s) in probabilities.values().iter().zip(scores.values()) {
@@ -147,14 +151,14 @@ fn several_labels_have_probabilities_of_their_own() {
     }
     let stopped = run();
     stopped.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
-    assert!(matches!(separate().fit(&fixture.x(), &labels, None, &stopped), Err(Error::Cancelled)));
+    assert!(matches!(separate().fit(&fixture.x(), &Target::new(&labels), &stopped), Err(Error::Cancelled)));
 }
 
 #[test]
 fn auto_reports_the_value_it_chose_and_a_model_survives_the_store() {
     let fixture = Fixture::read();
-    let params = LogisticParams { c: Cost::Auto, ..Default::default() };
-    let model = params.fit(&fixture.x(), &fixture.labels(""), None, &run()).unwrap();
+    let params = LogisticParams { c: Auto::Auto, ..Default::default() };
+    let model = params.fit(&fixture.x(), &Target::new(&fixture.labels("")), &run()).unwrap();
     assert!(COST_GRID.contains(&model.c()));
     let back = round_trip(|out| model.save(out).unwrap(), LogisticModel::load).unwrap();
     assert_eq!(back, model);

@@ -7,30 +7,27 @@ use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
 use super::one_vs_rest::{self, LANES, Target};
 use super::{Loss, Multiclass, SvmParams};
-use crate::classify::LinearModel;
 use crate::classify::assembly::{Assembly, Limits, Reached};
+use crate::classify::cost::{self, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
+use crate::classify::{Classifier, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
+use crate::params::{Auto, Params};
+use crate::project::Target as Truth;
+use crate::store::StoreReader;
 use crate::{Error, Result, Run};
 
-/// The tolerance while `c=auto` compares values: the winner rarely changes below it, the time does.
-const SEARCH_TOLERANCE: f64 = 1e-2;
+impl Classifier for SvmParams {
+    type Model = SvmModel;
+    const SELF_TRAINS: bool = true;
 
-impl SvmParams {
-    /// How many steps [`SvmParams::fit`] reports, when that is known beforehand: one for each class of each fit.
-    pub fn steps(&self, labels: &Labels) -> Option<u64> {
-        let classes = labels.class_counts().iter().filter(|&&count| count > 0).count();
-        let problems = if !labels.is_multi_label() && classes == 2 { 1 } else { classes };
-        (self.multiclass == Multiclass::OneVsRest).then(|| (self.c.fits() * problems) as u64)
-    }
-
-    /// Fits the labelled rows of `x`. `weights` are what each document counts (`None`: 1 each).
-    ///
-    /// Not reaching the tolerance within `max_iter` passes is a warning and a flag in the model, not an error.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, weights: Option<&[f32]>, run: &Run) -> Result<SvmModel> {
+    /// Fits the labelled rows of `x`. Not reaching the tolerance within `max_iter` passes is a warning and a flag in the model,
+    /// not an error.
+    fn fit(&self, x: &Matrix, target: &Truth<'_>, run: &Run) -> Result<SvmModel> {
         self.check()?;
+        let labels = target.labels();
         if labels.is_multi_label() && self.multiclass == Multiclass::CrammerSinger {
             return Err(Error::data(
                 "svm: multiclass=crammer_singer needs exactly one label per document, but some have none or several; \
@@ -38,16 +35,44 @@ impl SvmParams {
             ));
         }
         run.install(|| {
-            let search = SvmParams { tolerance: self.tolerance.max(SEARCH_TOLERANCE), ..*self };
-            let c = self.c.resolve(x, labels, weights, run, |x, labels, weights, c| {
-                search.solve(x, labels, weights, c, run).map(|(linear, _)| linear)
+            let search = self.rough();
+            let c = cost::resolve(self.c, x, target, run, |fold, c| {
+                search.solve(&fold.x, &fold.labels, fold.weights.as_deref(), c, run).map(|(linear, _)| linear)
             })?;
-            let (linear, reached) = self.solve(x, labels, weights, c, run)?;
-            Reached::warn(&reached, "svm", labels.classes(), run);
+            let (linear, reached) = self.solve(x, labels, target.weights(), c, run)?;
+            Reached::warn(&reached, Self::NAME, labels.classes(), run);
             Ok(SvmModel::new(*self, c, reached, linear))
         })
     }
 
+    fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<SvmModel> {
+        SvmModel::load(store)
+    }
+
+    fn resolved(&self, model: &SvmModel) -> Self {
+        SvmParams { c: Auto::Value(model.c()), ..*self }
+    }
+
+    fn rough(&self) -> Self {
+        SvmParams { tolerance: self.tolerance.max(ROUGH_TOLERANCE), ..*self }
+    }
+
+    fn variants(&self) -> Vec<Self> {
+        match self.c {
+            Auto::Value(_) => vec![self.rough()],
+            Auto::Auto => ROUGH_COSTS.map(|c| SvmParams { c: Auto::Value(c), ..self.rough() }).to_vec(),
+        }
+    }
+
+    /// One step for each class of each fit.
+    fn steps(&self, labels: &Labels) -> Option<u64> {
+        let classes = labels.class_counts().iter().filter(|&&count| count > 0).count();
+        let problems = if !labels.is_multi_label() && classes == 2 { 1 } else { classes };
+        (self.multiclass == Multiclass::OneVsRest).then(|| (cost::n_fits(self.c) * problems) as u64)
+    }
+}
+
+impl SvmParams {
     fn solve(
         &self,
         x: &Matrix,

@@ -17,7 +17,8 @@
 //! which bounds how far the objective is from its minimum, where LIBLINEAR stops by the largest gradient.
 //!
 //! ```
-//! use corpuscle::classify::SvmParams;
+//! use corpuscle::classify::{Classifier, ClassifierModel, SvmParams};
+//! use corpuscle::project::Target;
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::{Csr, Matrix};
 //! use corpuscle::Run;
@@ -25,7 +26,7 @@
 //! let x = Matrix::from(Csr::from_rows(3, [vec![(0, 1.0)], vec![(1, 1.0)], vec![(0, 1.0), (2, 1.0)]]));
 //! let labels = Labels::from_single([Some("ham"), Some("spam"), None]);
 //! let run = Run::new(42, 1)?;
-//! let model = SvmParams::default().fit(&x, &labels, None, &run)?;
+//! let model = SvmParams::default().fit(&x, &Target::new(&labels), &run)?;
 //! let scores = model.scores(&x, &run)?;
 //! assert!(scores.row(2)[0] > scores.row(2)[1]);
 //! assert!(model.converged());

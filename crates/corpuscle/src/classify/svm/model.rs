@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::SvmParams;
-use crate::classify::{LinearModel, Reached};
+use crate::classify::cost::solver_notes;
+use crate::classify::{ClassifierModel, LinearModel, Reached};
 use crate::matrix::{Dense, Matrix};
+use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -49,24 +51,6 @@ impl SvmModel {
         self.reached.iter().all(|reached| reached.converged)
     }
 
-    /// Weights and biases.
-    pub fn linear(&self) -> &LinearModel {
-        &self.linear
-    }
-
-    /// The score of every document for every class: its signed distance from the class's border, in margins.
-    pub fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
-        self.linear.scores(x, run)
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        let stored = Stored { params: self.params, c: self.c, reached: self.reached.clone() };
-        out.put_json("svm", &stored)?;
-        out.scope("linear", |out| self.linear.save(out));
-        Ok(())
-    }
-
     /// Takes a model out of a store, checking it whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let Stored { params, c, reached } = store.json("svm")?;
@@ -76,5 +60,35 @@ impl SvmModel {
             return Err(Error::model("svm: classes, weights and c do not fit together"));
         }
         Ok(SvmModel { params, c, reached, linear })
+    }
+}
+
+impl ClassifierModel for SvmModel {
+    /// The score of every document for every class: its signed distance from the class's border, in margins.
+    fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense> {
+        self.linear.scores(x, run)
+    }
+
+    fn n_classes(&self) -> usize {
+        self.linear.n_classes()
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.linear.n_inputs()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        let stored = Stored { params: self.params, c: self.c, reached: self.reached.clone() };
+        out.put_json("svm", &stored)?;
+        out.scope("linear", |out| self.linear.save(out));
+        Ok(())
+    }
+
+    fn linear(&self) -> Option<&LinearModel> {
+        Some(&self.linear)
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        solver_notes(self.c(), self.reached(), "passes")
     }
 }

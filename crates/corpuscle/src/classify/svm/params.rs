@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classify::{ClassWeight, Cost};
-use crate::{Error, Result};
+use crate::classify::ClassWeight;
+use crate::classify::cost::{about, check_solver};
+use crate::params::{Auto, Param, Params};
+use crate::{Result, param};
 
 /// What a document on the wrong side of its margin costs; ξ is how far it is on the wrong side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,6 +17,8 @@ pub enum Loss {
     /// ξ.
     Hinge,
 }
+
+crate::words!(Loss { SquaredHinge = "squared_hinge", Hinge = "hinge" });
 
 /// How more than two classes are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -28,12 +32,14 @@ pub enum Multiclass {
     CrammerSinger,
 }
 
+crate::words!(Multiclass { OneVsRest = "one_vs_rest", CrammerSinger = "crammer_singer" });
+
 /// Parameters of a linear SVM.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmParams {
     /// The price C of an error.
-    pub c: Cost,
+    pub c: Auto<f64>,
     /// What an error costs.
     pub loss: Loss,
     /// How more than two classes are told apart.
@@ -53,7 +59,7 @@ pub struct SvmParams {
 impl Default for SvmParams {
     fn default() -> Self {
         SvmParams {
-            c: Cost::default(),
+            c: Auto::Value(1.0),
             loss: Loss::default(),
             multiclass: Multiclass::default(),
             bias: 1.0,
@@ -64,20 +70,27 @@ impl Default for SvmParams {
     }
 }
 
-impl SvmParams {
-    /// An error that names the value out of its range.
-    pub fn check(&self) -> Result<()> {
-        self.c.check("svm")?;
-        if !(self.bias >= 0.0 && self.bias.is_finite()) {
-            return Err(Error::parameter("svm", "bias", self.bias, "must be 0 (no bias) or a number above 0"));
-        }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return Err(Error::parameter("svm", "tolerance", self.tolerance, "must be above 0 and below 1"));
-        }
-        if self.max_iter == 0 {
-            return Err(Error::parameter("svm", "max_iter", self.max_iter, "must be at least 1"));
-        }
-        Ok(())
+impl Params for SvmParams {
+    const NAME: &'static str = "svm";
+    const ABOUT: &'static str = "linear support vector machine";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("c", c, about::C),
+            param!("loss", loss, "what an error costs: the square of how far it is on the wrong side, or that itself"),
+            param!("multiclass", multiclass, "a problem for each class, or one for all together"),
+            param!("bias", bias, "value of the constant feature, 0 for no bias"),
+            param!("class_weight", class_weight, about::CLASS_WEIGHT),
+            param!("tolerance", tolerance, about::TOLERANCE),
+            param!("max_iter", max_iter, about::MAX_ITER),
+        ]
+    }
+
+    fn check(&self) -> Result<()> {
+        let good = self.bias >= 0.0 && self.bias.is_finite();
+        check_solver(Self::NAME, self.c, self.tolerance, self.max_iter)
+            .that(good, "bias", &self.bias, "must be 0 (no bias) or a number above 0")
+            .done()
     }
 }
 
@@ -88,7 +101,7 @@ mod tests {
     #[test]
     fn each_value_out_of_range_is_named() {
         let bad = [
-            ("c", SvmParams { c: Cost::Value(0.0), ..Default::default() }),
+            ("c", SvmParams { c: Auto::Value(0.0), ..Default::default() }),
             ("bias", SvmParams { bias: -1.0, ..Default::default() }),
             ("tolerance", SvmParams { tolerance: 0.0, ..Default::default() }),
             ("max_iter", SvmParams { max_iter: 0, ..Default::default() }),
@@ -101,7 +114,7 @@ mod tests {
 
     #[test]
     fn they_survive_json() {
-        let params = SvmParams { c: Cost::Auto, multiclass: Multiclass::CrammerSinger, ..Default::default() };
+        let params = SvmParams { c: Auto::Auto, multiclass: Multiclass::CrammerSinger, ..Default::default() };
         let text = serde_json::to_string(&params).unwrap();
         assert_eq!(serde_json::from_str::<SvmParams>(&text).unwrap(), params);
         assert_eq!(serde_json::from_str::<SvmParams>("{}").unwrap(), SvmParams::default());

@@ -2,9 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::classify::fixture::{Fixture, distance, projected, written_out};
-use crate::classify::{ClassWeight, Cost};
+use crate::classify::{ClassWeight, Classifier, ClassifierModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
+use crate::params::Auto;
+use crate::project::Target;
 use crate::store::tests::round_trip;
 use crate::{Error, Run};
 
@@ -27,8 +29,8 @@ fn decision_values_are_those_of_scikit_learn() {
         let params = match case.name.as_str() {
             "squared-hinge" | "weights" | "two-classes" | "several-labels" => tight(),
             "hinge" | "hinge-weights" => hinge,
-            "c=0.1" => SvmParams { c: Cost::Value(0.1), ..tight() },
-            "c=10" => SvmParams { c: Cost::Value(10.0), ..tight() },
+            "c=0.1" => SvmParams { c: Auto::Value(0.1), ..tight() },
+            "c=10" => SvmParams { c: Auto::Value(10.0), ..tight() },
             "balanced" | "two-classes-balanced" => balanced,
             "no-bias" => SvmParams { bias: 0.0, ..tight() },
             "bias=3" => SvmParams { bias: 3.0, ..tight() },
@@ -37,7 +39,8 @@ fn decision_values_are_those_of_scikit_learn() {
             other => panic!("no parameters for case {other}"),
         };
         let weights = case.name.ends_with("weights").then_some(&fixture.weights[..]);
-        let model = params.fit(&fixture.x(), &fixture.labels(&case.name), weights, &run()).unwrap();
+        let model =
+            params.fit(&fixture.x(), &Target::new(&fixture.labels(&case.name)).with_weights(weights), &run()).unwrap();
         let far = distance(&model.scores(&fixture.x(), &run()).unwrap(), &case.scores);
         assert!(model.converged(), "{}: {:?}", case.name, model.reached());
         assert!(far < 3e-3, "{}: scores differ by {far}", case.name);
@@ -53,7 +56,7 @@ fn a_projected_matrix_gives_the_scores_of_the_written_out_one() {
         SvmParams { multiclass: Multiclass::CrammerSinger, ..tight() },
     ];
     for params in settings {
-        let scores = |x: &Matrix| params.fit(x, &labels, None, &run()).unwrap().scores(x, &run()).unwrap();
+        let scores = |x: &Matrix| params.fit(x, &Target::new(&labels), &run()).unwrap().scores(x, &run()).unwrap();
         let far = distance(&scores(&kept), &written_out(&scores(&whole)));
         assert!(far < 1e-3 * 3.0, "{params:?}: {far}");
     }
@@ -64,7 +67,7 @@ fn the_same_bits_at_any_thread_count() {
     let (x, _, labels) = projected(200, 20, 9, 3);
     for multiclass in [Multiclass::OneVsRest, Multiclass::CrammerSinger] {
         let params = SvmParams { multiclass, ..Default::default() };
-        let fit = |threads| params.fit(&x, &labels, None, &Run::new(9, threads).unwrap()).unwrap();
+        let fit = |threads| params.fit(&x, &Target::new(&labels), &Run::new(9, threads).unwrap()).unwrap();
         let first = fit(1);
         assert_eq!(first, fit(2));
         assert_eq!(first, fit(8));
@@ -79,7 +82,7 @@ fn classes_without_documents_or_with_all_of_them_have_constant_scores() {
         let params = SvmParams { multiclass, ..Default::default() };
         let scores = |ids: &[u32]| {
             let labels = Labels::from_ids(names.clone(), ids).unwrap();
-            params.fit(&x, &labels, None, &run()).unwrap().scores(&x, &run()).unwrap()
+            params.fit(&x, &Target::new(&labels), &run()).unwrap().scores(&x, &run()).unwrap()
         };
         let two = scores(&[0, 2, 2]);
         assert!(two.row(0)[0] > two.row(0)[2] && two.row(1)[2] > two.row(1)[0], "{two:?}");
@@ -95,21 +98,21 @@ fn classes_without_documents_or_with_all_of_them_have_constant_scores() {
 fn what_cannot_be_fitted_says_what_to_do() {
     let fixture = Fixture::read();
     let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..Default::default() };
-    let error = joint.fit(&fixture.x(), &fixture.labels("several-labels"), None, &run()).unwrap_err();
+    let error = joint.fit(&fixture.x(), &Target::new(&fixture.labels("several-labels")), &run()).unwrap_err();
     assert!(error.to_string().contains("use multiclass=one_vs_rest"));
     let nobody = Labels::from_single(vec![None::<&str>; 60]);
-    assert!(SvmParams::default().fit(&fixture.x(), &nobody, None, &run()).is_err());
+    assert!(SvmParams::default().fit(&fixture.x(), &Target::new(&nobody), &run()).is_err());
     let stopped = run();
     stopped.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
-    let result = SvmParams::default().fit(&fixture.x(), &fixture.labels(""), None, &stopped);
+    let result = SvmParams::default().fit(&fixture.x(), &Target::new(&fixture.labels("")), &stopped);
     assert!(matches!(result, Err(Error::Cancelled)));
 }
 
 #[test]
 fn stopping_short_is_a_flag_and_not_an_error() {
     let fixture = Fixture::read();
-    let params = SvmParams { tolerance: 1e-6, max_iter: 1, c: Cost::Value(100.0), ..Default::default() };
-    let model = params.fit(&fixture.x(), &fixture.labels(""), None, &run()).unwrap();
+    let params = SvmParams { tolerance: 1e-6, max_iter: 1, c: Auto::Value(100.0), ..Default::default() };
+    let model = params.fit(&fixture.x(), &Target::new(&fixture.labels("")), &run()).unwrap();
     assert!(!model.converged());
     assert!(model.reached().iter().all(|reached| reached.iterations == 1 && reached.gap > 1e-6));
 }
@@ -118,11 +121,11 @@ fn stopping_short_is_a_flag_and_not_an_error() {
 fn auto_reports_the_value_it_chose_and_a_model_survives_the_store() {
     let fixture = Fixture::read();
     for case in ["", "several-labels"] {
-        let params = SvmParams { c: Cost::Auto, ..Default::default() };
-        let model = params.fit(&fixture.x(), &fixture.labels(case), None, &run()).unwrap();
+        let params = SvmParams { c: Auto::Auto, ..Default::default() };
+        let model = params.fit(&fixture.x(), &Target::new(&fixture.labels(case)), &run()).unwrap();
         assert!(crate::classify::COST_GRID.contains(&model.c()));
-        let given = SvmParams { c: Cost::Value(model.c()), ..Default::default() };
-        let again = given.fit(&fixture.x(), &fixture.labels(case), None, &run()).unwrap();
+        let given = SvmParams { c: Auto::Value(model.c()), ..Default::default() };
+        let again = given.fit(&fixture.x(), &Target::new(&fixture.labels(case)), &run()).unwrap();
         assert_eq!(again.linear(), model.linear());
         let back = round_trip(|out| model.save(out).unwrap(), SvmModel::load).unwrap();
         assert_eq!(back, model);
@@ -137,7 +140,7 @@ fn documents_without_words_are_no_trouble() {
         for bias in [0.0, 1.0] {
             for multiclass in [Multiclass::OneVsRest, Multiclass::CrammerSinger] {
                 let params = SvmParams { loss, bias, multiclass, ..Default::default() };
-                let model = params.fit(&x, &labels, None, &run()).unwrap();
+                let model = params.fit(&x, &Target::new(&labels), &run()).unwrap();
                 assert!(model.converged(), "{params:?} {:?}", model.reached());
             }
         }
@@ -151,16 +154,16 @@ proptest! {
         let (x, _, labels) = projected(40, 8, 4, seed);
         let loss = if squared { Loss::SquaredHinge } else { Loss::Hinge };
         let objective = |tolerance: f64| {
-            let params = SvmParams { c: Cost::Value(c), loss, tolerance, max_iter: 3000, ..Default::default() };
-            let model = params.fit(&x, &labels, None, &run()).unwrap();
+            let params = SvmParams { c: Auto::Value(c), loss, tolerance, max_iter: 3000, ..Default::default() };
+            let model = params.fit(&x, &Target::new(&labels), &run()).unwrap();
             let scores = model.scores(&x, &run()).unwrap();
             let one = |class: usize| {
-                let weights = model.linear().weights();
+                let weights = model.linear().unwrap().weights();
                 let length = |column: usize| {
                     let square = f64::from(weights.row(column)[class]).powi(2);
                     if column < x.cols() - x.negative() { square } else { -square }
                 };
-                let bias = f64::from(model.linear().bias()[class]);
+                let bias = f64::from(model.linear().unwrap().bias()[class]);
                 let mut sum = 0.5 * (0..x.cols()).map(length).sum::<f64>() + 0.5 * bias * bias;
                 for row in 0..x.rows() {
                     let sign = if labels.has(row, class as u32) { 1.0 } else { -1.0 };

@@ -12,8 +12,7 @@ use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Tokenised, measure};
 use crate::experiment::objective::Objective;
 use crate::experiment::splits::Split;
-use crate::recipe::syntax::Expression;
-use crate::recipe::{Corpus, Recipe, Represented, StageKind, stages};
+use crate::recipe::{Corpus, Recipe, Represented};
 use crate::text::WordsParams;
 use crate::{Result, Run};
 
@@ -66,7 +65,7 @@ impl<'a> Bench<'a> {
             labels,
             folds,
             objective,
-            recipes: recipes.iter().map(|recipe| objective.measured(recipe)).collect::<Result<_>>()?,
+            recipes: recipes.iter().map(|recipe| objective.measured(recipe)).collect(),
             corpora: Tokenised::default(),
             whole: Vec::new(),
             represented: Vec::new(),
@@ -84,9 +83,9 @@ impl<'a> Bench<'a> {
     }
 
     /// Where the representation of a candidate is, when it has been fitted.
-    fn shared(&self, candidate: usize) -> Result<Option<usize>> {
-        let body = representation(&self.recipes[candidate])?;
-        Ok(self.represented.iter().position(|shared| shared.body == body))
+    fn shared(&self, candidate: usize) -> Option<usize> {
+        let body = self.recipes[candidate].representation().to_string();
+        self.represented.iter().position(|shared| shared.body == body)
     }
 
     /// The corpus for a candidate's shared representation, by its number.
@@ -103,13 +102,13 @@ impl<'a> Bench<'a> {
     /// One fold on the shared representation of all texts.
     fn measure_shared(&mut self, candidate: usize, fold: usize) -> Result<f64> {
         let at = self.whole_corpus(candidate)?;
-        let known = match self.shared(candidate)? {
+        let known = match self.shared(candidate) {
             Some(known) => known,
             None => {
                 let recipe = &self.recipes[candidate];
                 let started = Instant::now();
                 let represented = recipe.represent(&self.whole[at].1, &self.run)?;
-                let (body, seconds) = (representation(recipe)?, started.elapsed().as_secs_f64());
+                let (body, seconds) = (recipe.representation().to_string(), started.elapsed().as_secs_f64());
                 self.represented.push(Shared { body, represented, seconds });
                 self.represented.len() - 1
             }
@@ -155,7 +154,7 @@ impl Referee for Bench<'_> {
         let represented = recipe.represent(&corpus, &self.run)?;
         // What others have paid for already costs nothing.
         let started =
-            if self.is_shared(candidate) && self.shared(candidate)?.is_some() { Instant::now() } else { started };
+            if self.is_shared(candidate) && self.shared(candidate).is_some() { Instant::now() } else { started };
         recipe.fit_classifier(&represented, &corpus, &self.run)?;
         Ok(Some(started.elapsed().as_secs_f64()))
     }
@@ -186,20 +185,7 @@ impl Referee for Bench<'_> {
         let folds = self.folds.len() as f64;
         let calibration = if self.objective == Objective::Accuracy { CALIBRATION } else { 1.0 };
         // Folds on a shared representation have not paid for it, the model will.
-        let shared = self.shared(candidate).ok().flatten().map_or(0.0, |known| self.represented[known].seconds);
+        let shared = self.shared(candidate).map_or(0.0, |known| self.represented[known].seconds);
         shared + fold * calibration * folds / (folds - 1.0).max(1.0)
     }
-}
-
-/// A recipe without its classifier, as text: what recipes that represent documents alike have in common.
-fn representation(recipe: &Recipe) -> Result<String> {
-    let mut expression = Expression::parse(&recipe.to_string())?;
-    if let Expression::Pipe(parts) = &mut expression {
-        let classifies = |part: &Expression| match part {
-            Expression::Stage(call) => stages::find(&call.name).is_some_and(|info| info.kind == StageKind::Classify),
-            _ => false,
-        };
-        parts.retain(|part| !classifies(part));
-    }
-    Ok(expression.to_string())
 }

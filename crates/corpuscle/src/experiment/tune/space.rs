@@ -1,7 +1,7 @@
 //! The values a recipe's ranges span: points of the unit cube, each of which is a recipe.
 
 use crate::recipe::syntax::{Argument, Call, Expression};
-use crate::recipe::{Recipe, stages};
+use crate::recipe::{Recipe, Registry};
 use crate::{Error, Result};
 
 /// Most values that may be listed or parameters that may be searched.
@@ -46,6 +46,7 @@ pub struct Dimension {
 /// A recipe with ranges.
 #[derive(Debug, Clone)]
 pub struct Space {
+    registry: Registry,
     expression: Expression,
     dimensions: Vec<Dimension>,
 }
@@ -53,13 +54,18 @@ pub struct Space {
 impl Space {
     /// Reads a recipe with ranges. Both ends of every range, and every listed value, must make a recipe that works.
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, Registry::standard())
+    }
+
+    /// The same for recipes that name stages of a user's own.
+    pub fn parse_with(text: &str, registry: Registry) -> Result<Self> {
         let fault = |at: usize, reason: String| Error::BadRecipe { recipe: text.to_string(), at, reason };
         let mut expression = Expression::parse(text)?;
         let mut dimensions = Vec::new();
         let mut wrong = None;
         for_each_call(&mut expression, &mut |call| {
             for argument in call.arguments.iter().filter(|argument| argument.is_range) {
-                let parameter = parameter_name(call, argument);
+                let parameter = parameter_name(&registry, call, argument);
                 match Range::read(&argument.value) {
                     Ok(range) => dimensions.push(Dimension { stage: call.name.clone(), parameter, range }),
                     Err(reason) => wrong = wrong.take().or(Some((argument.at, reason))),
@@ -76,7 +82,7 @@ impl Space {
         if dimensions.len() > MOST {
             return Err(fault(0, format!("{} ranges are too many to search, {MOST} are the most", dimensions.len())));
         }
-        let space = Space { expression, dimensions };
+        let space = Space { registry, expression, dimensions };
         let low = vec![0.0; space.dimensions.len()];
         for (dimension, about) in space.dimensions.iter().enumerate() {
             for step in 0..about.range.corners() {
@@ -100,23 +106,16 @@ impl Space {
 
     /// The recipe at a point of the unit cube.
     pub fn recipe(&self, point: &[f64]) -> Result<Recipe> {
-        let values = self.values(point).into_iter().map(Some).collect();
-        self.with(values)
-    }
-
-    /// The recipe with these values for the ranges; `None` leaves a parameter to its default.
-    fn with(&self, values: Vec<Option<String>>) -> Result<Recipe> {
         let mut expression = self.expression.clone();
-        let mut values = values.into_iter();
+        let mut values = self.values(point).into_iter();
         for_each_call(&mut expression, &mut |call| {
             for argument in call.arguments.iter_mut().filter(|argument| argument.is_range) {
-                if let Some(value) = values.next().flatten() {
+                if let Some(value) = values.next() {
                     (argument.value, argument.is_range) = (value, false);
                 }
             }
-            call.arguments.retain(|argument| !argument.is_range);
         });
-        Recipe::parse(&expression.to_string())
+        self.registry.parse(&expression.to_string())
     }
 
     /// Where every parameter that can has its default; the others are in the middle of their ranges.
@@ -124,25 +123,15 @@ impl Space {
         (0..self.dimensions.len()).map(|dimension| self.default_of(dimension).unwrap_or(0.5)).collect()
     }
 
-    /// Where the default of a parameter lies, when that is in its range. What the stage says about the parameter is only
-    /// a hint: a value is the default when the recipe is printed as if nothing had been given.
+    /// Where the default of a parameter lies, when that is in its range.
     fn default_of(&self, dimension: usize) -> Option<f64> {
         let Dimension { stage, parameter, range } = &self.dimensions[dimension];
-        let values: Vec<Option<String>> =
-            self.values(&vec![0.0; self.dimensions.len()]).into_iter().map(Some).collect();
-        let printed = |value: Option<String>| {
-            let mut values = values.clone();
-            values[dimension] = value;
-            self.with(values).ok().map(|recipe| recipe.to_string())
-        };
-        let unset = printed(None)?;
-        let about = stages::find(stage)?.parameters.iter().find(|known| known.name == parameter)?.about;
-        let hints = about.split('(').skip(1).filter_map(|part| part.split(')').next());
-        let places: Vec<f64> = match range {
-            Range::Choice(list) => (0..list.len()).map(|step| range.corner(step)).collect(),
-            _ => hints.filter_map(|hint| range.place(hint.trim().parse().ok()?)).collect(),
-        };
-        places.into_iter().find(|&u| printed(Some(range.value(u))).as_ref() == Some(&unset))
+        let parameters = &self.registry.find(stage)?.parameters;
+        let default = &parameters.iter().find(|known| known.name == parameter)?.default;
+        match range {
+            Range::Choice(list) => list.iter().position(|value| value == default).map(|step| range.corner(step)),
+            _ => range.place(default.parse().ok()?),
+        }
     }
 }
 
@@ -246,9 +235,9 @@ impl Range {
 }
 
 /// The name of a parameter; the first of a stage may stand without.
-fn parameter_name(call: &Call, argument: &Argument) -> String {
+fn parameter_name(registry: &Registry, call: &Call, argument: &Argument) -> String {
     argument.name.clone().unwrap_or_else(|| {
-        let first = stages::find(&call.name).and_then(|info| info.parameters.first());
+        let first = registry.find(&call.name).and_then(|stage| stage.parameters.first());
         first.map_or(String::new(), |parameter| parameter.name.to_string())
     })
 }

@@ -40,20 +40,22 @@
 //! frequent terms (tf-idf knows no occurrences), and in the solvers.
 //!
 //! ```
-//! use corpuscle::{Run, matrix::{Csr, Matrix}, project::{DcotParams, Noise, Prototypes}};
+//! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::{DcotParams, Projector, Target}};
 //! // Terms 0 and 1 occur together, and so do 2 and 3.
 //! let rows = [vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0), (1, 1.0)], vec![(2, 1.0), (3, 1.0)], vec![(2, 1.0), (3, 1.0)]];
 //! let x = Matrix::from(Csr::from_rows(4, rows));
 //! let run = Run::new(42, 1)?;
-//! let params = DcotParams { prototypes: Prototypes::Value(4), noise: Noise::Value(0.5), ..DcotParams::default() };
-//! let (model, z) = params.fit(x, &run)?;
+//! let params = DcotParams { prototypes: 4.into(), noise: 0.5.into(), ..DcotParams::default() };
+//! let (model, z) = params.fit(&x, &Target::new(&Labels::none(4)), &run)?;
 //! assert_eq!(z.cols(), 4 + 4 * model.layers());
 //! let only_term_0 = Matrix::from(Csr::from_rows(4, [vec![(0, 1.0)]]));
-//! let back = model.reconstruct(&only_term_0, &run)?;
+//! let back = model.reconstructed(&only_term_0, &run)?;
 //! assert!(back[0][..2].iter().all(|&(term, weight)| term < 2 && weight > 0.0));
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+mod choose;
+mod gradient;
 mod layer;
 mod model;
 mod prototypes;
@@ -64,18 +66,11 @@ pub use model::DcotModel;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Columns, Projector, Target};
 use crate::matrix::Matrix;
-use crate::{Error, Result, Run};
-
-/// How many terms are reconstructed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Prototypes {
-    /// So many; all columns when there are fewer.
-    Value(usize),
-    /// As many as suit the number of documents: 2000, beyond 100 000 documents 1000 for the sake of memory.
-    Auto,
-}
+use crate::params::{Auto, Checks, Form, Kind, Param, Params, Value};
+use crate::store::StoreReader;
+use crate::{Error, Result, Run, param};
 
 /// Prototypes where their outputs are small beside the memory of a desk computer.
 const MANY: usize = 2000;
@@ -84,57 +79,39 @@ const FEWER: usize = 1000;
 /// Documents up to which there are many prototypes.
 const LARGE: usize = 100_000;
 
-impl Prototypes {
-    /// The number for so many documents.
-    pub fn of(self, documents: usize) -> usize {
-        match self {
-            Prototypes::Value(count) => count,
-            Prototypes::Auto if documents > LARGE => FEWER,
-            Prototypes::Auto => MANY,
-        }
-    }
-}
-
-/// The share of words removed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Noise {
-    /// This share, between 0 and 1.
-    Value(f64),
-    /// Picked on held-out labelled documents, by whoever runs the recipe.
-    Auto,
-}
-
-/// How often the method is applied to its own output.
+/// Which terms are reconstructed when none are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layers {
-    /// This many layers.
-    Value(usize),
-    /// Picked on held-out labelled documents, by whoever runs the recipe.
-    Auto,
-}
-
-/// The squared length of each layer's output, as a multiple of the mean of x's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Weight {
-    /// This multiple.
-    Value(f64),
-    /// Picked on held-out labelled documents, by whoever runs the recipe.
-    Auto,
-}
-
-/// Which terms are reconstructed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Select {
     /// Those of most documents.
     Frequent,
     /// Those that say most about the class, as `ig` picks them.
     InformationGain,
-    /// These, by name.
-    Terms(Vec<String>),
+}
+crate::words!(Select { Frequent = "frequent", InformationGain = "information_gain" });
+
+/// Terms by name; none leaves the choice to [`Select`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Terms(pub Vec<String>);
+
+/// The word for no terms.
+const NONE: &str = "none";
+
+impl Value for Terms {
+    fn read(text: &str) -> Option<Self> {
+        let terms = text.split(',').map(str::trim).filter(|term| !term.is_empty()).map(String::from);
+        let terms: Vec<String> = if text == NONE { Vec::new() } else { terms.collect() };
+        (text == NONE || !terms.is_empty()).then_some(Terms(terms))
+    }
+
+    fn show(&self) -> String {
+        if self.0.is_empty() { NONE.to_string() } else { self.0.join(",") }
+    }
+
+    fn form() -> Form {
+        Form::of(Kind::Text).or(NONE)
+    }
 }
 
 /// How the equations of the first layer are solved.
@@ -150,21 +127,25 @@ pub enum Solver {
     /// Conjugate gradients.
     Gradients,
 }
+crate::words!(Solver { Auto = "auto", Woodbury = "woodbury", Cholesky = "cholesky", Gradients = "gradients" });
 
 /// What to reconstruct, from how little, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DcotParams {
-    /// How many terms are reconstructed.
-    pub prototypes: Prototypes,
+    /// How many terms are reconstructed; all columns when there are fewer. `auto` is 2000, beyond 100 000 documents 1000 for
+    /// the sake of memory.
+    pub prototypes: Auto<usize>,
     /// The share of words removed.
-    pub noise: Noise,
+    pub noise: Auto<f64>,
     /// How often the method is applied to its own output.
-    pub layers: Layers,
+    pub layers: Auto<usize>,
     /// Which terms are reconstructed.
     pub select: Select,
+    /// The terms to reconstruct, by name; `@FILE` alone names a file that holds them, one a line.
+    pub terms: Terms,
     /// The squared length of each layer's output, as a multiple of the mean of x's.
-    pub weight: Weight,
+    pub weight: Auto<f64>,
     /// What is added to the diagonal, as a share of its mean.
     pub ridge: f64,
     /// How the equations of the first layer are solved.
@@ -174,11 +155,12 @@ pub struct DcotParams {
 impl Default for DcotParams {
     fn default() -> Self {
         DcotParams {
-            prototypes: Prototypes::Auto,
-            noise: Noise::Value(0.97),
-            layers: Layers::Value(2),
+            prototypes: Auto::Auto,
+            noise: Auto::Value(0.97),
+            layers: Auto::Value(2),
             select: Select::Frequent,
-            weight: Weight::Value(2.0),
+            terms: Terms::default(),
+            weight: Auto::Value(2.0),
             ridge: 1e-5,
             solver: Solver::Auto,
         }
@@ -190,67 +172,112 @@ const MOST_LAYERS: usize = 20;
 /// Most prototype terms: later layers solve dense systems of this size.
 const MOST_PROTOTYPES: usize = 20_000;
 
-impl DcotParams {
-    /// Names a value out of range.
-    pub fn check(&self) -> Result<()> {
-        let wrong =
-            |name, value: &dyn ToString, reason: &str| Err(Error::parameter("dcot", name, value.to_string(), reason));
-        if let Prototypes::Value(count) = self.prototypes
-            && !(1..=MOST_PROTOTYPES).contains(&count)
-        {
-            return wrong("prototypes", &count, "must be between 1 and 20000, or auto");
-        }
-        if let Noise::Value(noise) = self.noise
-            && !(0.01..=0.999).contains(&noise)
-        {
-            return wrong("noise", &noise, "must be between 0.01 and 0.999, or auto");
-        }
-        if let Layers::Value(layers) = self.layers
-            && !(1..=MOST_LAYERS).contains(&layers)
-        {
-            return wrong("layers", &layers, "must be between 1 and 20, or auto");
-        }
-        if let Weight::Value(weight) = self.weight
-            && !(weight > 0.0 && weight <= 1e6)
-        {
-            return wrong("weight", &weight, "must be above 0 and at most 1000000, or auto");
-        }
-        if !(1e-9..=1e3).contains(&self.ridge) {
-            return wrong("ridge", &self.ridge, "must be between 1e-9 and 1000");
-        }
-        if let Select::Terms(terms) = &self.select
-            && terms.is_empty()
-        {
-            return wrong("terms", &"", "must name at least one term");
-        }
-        Ok(())
+impl Params for DcotParams {
+    const NAME: &'static str = "dcot";
+    const ABOUT: &'static str =
+        "puts beside each document its frequent terms, reconstructed from all its words; needs no labels";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("prototypes", prototypes, "terms to reconstruct; auto: 2000, above 100 000 documents 1000"),
+            param!("noise", noise, "share of words removed while learning"),
+            param!("layers", layers, "how often it is applied to its own output"),
+            param!("select", select, "which terms are reconstructed"),
+            param!("terms", terms, "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line"),
+            param!("weight", weight, "squared length of each layer's output beside that of the document"),
+            param!("ridge", ridge, "added to the diagonal of the equations, as a share of its mean"),
+            param!("solver", solver, "how the equations of the first layer are solved"),
+        ]
     }
 
-    /// Learns from all rows of `x` to reconstruct its most frequent terms, and gives those rows with the
-    /// reconstructions beside them.
-    pub fn fit(&self, x: Matrix, run: &Run) -> Result<(DcotModel, Matrix)> {
-        let prototypes = self.choose(&x, None, &Vec::new, run)?;
-        self.fit_on(x, prototypes, run)
+    fn check(&self) -> Result<()> {
+        let prototypes = |count: usize| (1..=MOST_PROTOTYPES).contains(&count);
+        let noise = |noise: f64| (0.01..=0.999).contains(&noise);
+        let layers = |layers: usize| (1..=MOST_LAYERS).contains(&layers);
+        let weight = |weight: f64| weight > 0.0 && weight <= 1e6;
+        Checks::of(Self::NAME)
+            .auto(prototypes, "prototypes", self.prototypes, "must be between 1 and 20000, or auto")
+            .auto(noise, "noise", self.noise, "must be between 0.01 and 0.999, or auto")
+            .auto(layers, "layers", self.layers, "must be between 1 and 20, or auto")
+            .auto(weight, "weight", self.weight, "must be above 0 and at most 1000000, or auto")
+            .that((1e-9..=1e3).contains(&self.ridge), "ridge", &self.ridge, "must be between 1e-9 and 1000")
+            .done()
     }
+}
 
-    /// Learns from all rows of `x` to reconstruct the columns `prototypes`, in their order, as [`DcotParams::choose`]
-    /// gives them.
-    pub fn fit_on(&self, x: Matrix, prototypes: Vec<u32>, run: &Run) -> Result<(DcotModel, Matrix)> {
+impl Projector for DcotParams {
+    type Model = DcotModel;
+    const MAKES: Columns = Columns::Beside;
+    const NEEDS_TERMS: bool = true;
+
+    /// Learns from all rows of `x`, labelled or not, and gives those rows with the reconstructions beside them. Labels have a
+    /// say only where a value is left to be found or terms are chosen by them.
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(DcotModel, Matrix)> {
         self.check()?;
-        let (Noise::Value(noise), Layers::Value(layers), Weight::Value(weight)) =
-            (self.noise, self.layers, self.weight)
-        else {
-            let reason = "must be numbers here: try several on held-out documents and keep the best";
-            return Err(Error::parameter("dcot", "noise, layers and weight", "auto", reason));
-        };
-        check_sparse(&x)?;
+        check_sparse(x)?;
+        let params = self.with_terms_of_file()?;
+        let prototypes = params.prototype_columns(x, target, run)?;
+        match params.given() {
+            Some(values) => params.fit_on(x, prototypes, values, run),
+            None => params.fit_best(x, prototypes, target, run),
+        }
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<DcotModel> {
+        DcotModel::load(store)
+    }
+
+    fn needs_labels(&self) -> bool {
+        self.asks_judge() || self.learns_from_labels()
+    }
+
+    fn learns_from_labels(&self) -> bool {
+        self.select == Select::InformationGain && self.terms.0.is_empty()
+    }
+
+    fn asks_judge(&self) -> bool {
+        self.given().is_none()
+    }
+
+    fn resolved(&self, model: &DcotModel) -> Self {
+        DcotParams {
+            noise: Auto::Value(model.noise()),
+            layers: Auto::Value(model.n_layers()),
+            weight: Auto::Value(model.weight().unwrap_or(1.0)),
+            ..self.clone()
+        }
+    }
+}
+
+/// Values that a fit needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Given {
+    noise: f64,
+    layers: usize,
+    weight: f64,
+}
+
+impl DcotParams {
+    /// The values, when none is left to be found.
+    fn given(&self) -> Option<Given> {
+        Some(Given { noise: self.noise.value()?, layers: self.layers.value()?, weight: self.weight.value()? })
+    }
+
+    /// How many terms are reconstructed of so many documents.
+    fn count(&self, documents: usize) -> usize {
+        match self.prototypes {
+            Auto::Value(count) => count,
+            Auto::Auto if documents > LARGE => FEWER,
+            Auto::Auto => MANY,
+        }
+    }
+
+    /// Learns from all rows of `x` to reconstruct the columns `prototypes`, in their order.
+    fn fit_on(&self, x: &Matrix, prototypes: Vec<u32>, values: Given, run: &Run) -> Result<(DcotModel, Matrix)> {
         if x.rows() < 2 || x.sparse().nnz() == 0 {
             return Err(Error::data("dcot: there must be at least two documents, with terms in them, to learn from"));
         }
-        if prototypes.is_empty() || prototypes.iter().any(|&column| column as usize >= x.cols()) {
-            return Err(Error::Shape { what: "dcot: prototype column", expected: x.cols(), found: prototypes.len() });
-        }
-        run.install(|| model::fit(self, (noise, layers, weight), x, prototypes, run))
+        run.install(|| model::fit(self, values, x, prototypes, run))
     }
 }
 

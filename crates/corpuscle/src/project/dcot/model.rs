@@ -3,9 +3,11 @@
 use rayon::prelude::*;
 
 use super::layer::{self, Layer, moments};
-use super::{DcotParams, MOST_LAYERS, Solver, check_sparse};
+use super::{DcotParams, Given, MOST_LAYERS, Solver, check_sparse, gradient};
 use crate::matrix::small::multiply_columns;
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::project::projector::ColumnWeights;
+use crate::project::{ProjectorModel, Weights};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -15,44 +17,51 @@ const ROWS: usize = 256;
 /// Layers that reconstruct prototype terms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DcotModel {
-    layers: Vec<Layer>,
+    pub(super) layers: Vec<Layer>,
     /// For each layer what is taken from its output before it is put beside x.
-    centres: Vec<Vec<f32>>,
+    pub(super) centres: Vec<Vec<f32>>,
     /// The length that each layer's output is then brought to.
-    length: f32,
-    prototypes: Vec<u32>,
+    pub(super) length: f32,
+    pub(super) prototypes: Vec<u32>,
     noise: f64,
-    solver: Option<Solver>,
+    /// What only the one who fitted it knows: the squared length asked for, and how the first layer was solved.
+    fitted: Option<(f64, Solver)>,
 }
 
 /// Learns layer after layer.
 pub(super) fn fit(
     params: &DcotParams,
-    (noise, count, weight): (f64, usize, f64),
-    x: Matrix,
+    Given { noise, layers: count, weight }: Given,
+    x: &Matrix,
     prototypes: Vec<u32>,
     run: &Run,
 ) -> Result<(DcotModel, Matrix)> {
-    let (x, _, _) = x.into_parts();
+    let x = x.sparse();
     let width = prototypes.len();
-    let (first, solver) = layer::first(&x, &prototypes, noise, params.ridge, params.solver, run)?;
-    let mut model =
-        DcotModel { layers: vec![first], centres: Vec::new(), length: 1.0, prototypes, noise, solver: Some(solver) };
+    let (first, solver) = layer::first(x, &prototypes, noise, params.ridge, params.solver, run)?;
+    let mut model = DcotModel {
+        layers: vec![first],
+        centres: Vec::new(),
+        length: 1.0,
+        prototypes,
+        noise,
+        fitted: Some((weight, solver)),
+    };
     let mut z = Dense::zeros(x.rows(), count * width);
-    model.apply(&x, 0, &mut z);
+    model.apply(x, 0, &mut z);
     while model.layers.len() < count {
         run.check()?;
         run.advance(1);
         let before = (model.layers.len() - 1) * width;
         model.layers.push(layer::next(&z, before, width, noise, params.ridge, run)?);
-        model.apply(&x, model.layers.len() - 1, &mut z);
+        model.apply(x, model.layers.len() - 1, &mut z);
     }
     let square = x.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>() / x.rows() as f64;
     model.length = (weight * square).sqrt() as f32;
     let all = moments(&z, 0..count * width);
     model.centres = all.chunks(width).map(|part| part.iter().map(|&(mean, _)| mean as f32).collect()).collect();
     model.centre_and_scale(&mut z);
-    Ok((model, Matrix::new(x, z, 0)?))
+    Ok((model, Matrix::new(x.clone(), z, 0)?))
 }
 
 impl DcotModel {
@@ -94,9 +103,10 @@ impl DcotModel {
     }
 
     /// The outputs of all layers as they are.
-    fn raw(&self, x: &Csr, run: &Run) -> Result<Dense> {
-        if x.cols() != self.columns() {
-            return Err(Error::Shape { what: "columns for dcot", expected: self.columns(), found: x.cols() });
+    pub(super) fn raw(&self, x: &Csr, run: &Run) -> Result<Dense> {
+        let expected = self.layers[0].weights.rows();
+        if x.cols() != expected {
+            return Err(Error::Shape { what: "columns for dcot", expected, found: x.cols() });
         }
         let mut z = Dense::zeros(x.rows(), self.layers.len() * self.prototypes.len());
         for number in 0..self.layers.len() {
@@ -106,21 +116,9 @@ impl DcotModel {
         Ok(z)
     }
 
-    /// Documents beside their reconstructions: (x, z¹, …, z^L). `x` is moved, not copied.
-    pub fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix> {
-        check_sparse(&x)?;
-        let (x, _, _) = x.into_parts();
-        let z = run.install(|| {
-            let mut z = self.raw(&x, run)?;
-            self.centre_and_scale(&mut z);
-            Ok(z)
-        })?;
-        Matrix::new(x, z, 0)
-    }
-
     /// For each document the prototype columns with what the last layer gives beyond its output for an empty document,
     /// largest first. For an empty document, what the last layer gives: the terms to be expected anywhere.
-    pub fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Vec<Vec<(u32, f32)>>> {
+    pub fn reconstructed(&self, x: &Matrix, run: &Run) -> Result<Vec<ColumnWeights>> {
         check_sparse(x)?;
         let (given, nothing) =
             run.install(|| Ok::<_, Error>((self.raw(x.sparse(), run)?, self.raw(&Csr::empty(1, x.cols()), run)?)))?;
@@ -137,13 +135,8 @@ impl DcotModel {
         Ok((0..x.rows()).map(list).collect())
     }
 
-    /// Columns that go in.
-    pub fn columns(&self) -> usize {
-        self.layers[0].weights.rows()
-    }
-
     /// Layers.
-    pub fn layers(&self) -> usize {
+    pub fn n_layers(&self) -> usize {
         self.layers.len()
     }
 
@@ -159,7 +152,12 @@ impl DcotModel {
 
     /// How the first layer's equations were solved; not known of a model out of a file.
     pub fn solver(&self) -> Option<Solver> {
-        self.solver
+        self.fitted.map(|(_, solver)| solver)
+    }
+
+    /// The squared length of each layer's output as a multiple of the mean of x's; not known of a model out of a file.
+    pub fn weight(&self) -> Option<f64> {
+        self.fitted.map(|(weight, _)| weight)
     }
 
     /// W of a layer, transposed: one row per input, one column per prototype.
@@ -180,22 +178,8 @@ impl DcotModel {
     #[must_use]
     pub fn reweighted(mut self, factor: f64) -> Self {
         self.length = (f64::from(self.length) * factor.sqrt()) as f32;
+        self.fitted = self.fitted.map(|(weight, solver)| (weight * factor, solver));
         self
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
-        out.put_u32("prototypes", &self.prototypes);
-        out.put_f64("noise", &[1], &[self.noise]);
-        out.put_u32("layers", &[self.layers.len() as u32]);
-        out.put_f32("length", &[1], &[self.length]);
-        for (number, (layer, centre)) in self.layers.iter().zip(&self.centres).enumerate() {
-            out.scope(&number.to_string(), |out| {
-                layer.weights.save("weights", out);
-                out.put_f32("bias", &[layer.bias.len()], &layer.bias);
-                out.put_f32("centre", &[centre.len()], centre);
-            });
-        }
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -221,7 +205,57 @@ impl DcotModel {
         if !ascending || prototypes.last().is_some_and(|&last| last as usize >= layers[0].weights.rows()) {
             return Err(Error::model("dcot: the prototypes do not ascend or are out of range"));
         }
-        Ok(DcotModel { layers, centres, length, prototypes, noise, solver: None })
+        Ok(DcotModel { layers, centres, length, prototypes, noise, fitted: None })
+    }
+}
+
+impl ProjectorModel for DcotModel {
+    /// Documents beside their reconstructions: (x, z¹, …, z^L).
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        check_sparse(x)?;
+        let z = run.install(|| {
+            let mut z = self.raw(x.sparse(), run)?;
+            self.centre_and_scale(&mut z);
+            Ok::<_, Error>(z)
+        })?;
+        Matrix::new(x.sparse().clone(), z, 0)
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.layers[0].weights.rows()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.n_inputs() + self.n_layers() * self.prototypes.len()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        out.put_u32("prototypes", &self.prototypes);
+        out.put_f64("noise", &[1], &[self.noise]);
+        out.put_u32("layers", &[self.layers.len() as u32]);
+        out.put_f32("length", &[1], &[self.length]);
+        for (number, (layer, centre)) in self.layers.iter().zip(&self.centres).enumerate() {
+            out.scope(&number.to_string(), |out| {
+                layer.weights.save("weights", out);
+                out.put_f32("bias", &[layer.bias.len()], &layer.bias);
+                out.put_f32("centre", &[centre.len()], centre);
+            });
+        }
+        Ok(())
+    }
+
+    fn gradient(&self, x: &Matrix, weights: &Weights<'_>, run: &Run) -> Result<Option<Dense>> {
+        gradient::of(self, x, weights, run).map(Some)
+    }
+
+    fn reconstruct(&self, x: &Matrix, run: &Run) -> Result<Option<Vec<ColumnWeights>>> {
+        self.reconstructed(x, run).map(Some)
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let mut notes = vec![("noise", self.noise.to_string()), ("layers", self.n_layers().to_string())];
+        notes.extend(self.weight().map(|weight| ("weight", weight.to_string())));
+        notes
     }
 }
 

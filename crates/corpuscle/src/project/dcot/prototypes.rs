@@ -1,26 +1,32 @@
 //! Which terms are reconstructed: the most frequent, the most telling, or a list.
 
-use super::{DcotParams, Select, check_sparse};
-use crate::corpus::Labels;
+use super::{DcotParams, Select, Terms};
 use crate::matrix::Matrix;
-use crate::project::InformationGainParams;
+use crate::params::Params;
+use crate::project::{InformationGainParams, Projector, Target};
 use crate::{Error, Result, Run};
 
+/// A list of terms that starts so is the name of a file that holds them, one a line.
+const FILE: char = '@';
+
 impl DcotParams {
-    /// The prototype columns of `x`, ascending. `labels` are needed for [`Select::InformationGain`]; `names`, what the
-    /// columns stand for, is asked for [`Select::Terms`] only. Terms of a list that are no columns are left out with a
-    /// warning.
-    pub fn choose(
-        &self,
-        x: &Matrix,
-        labels: Option<&Labels>,
-        names: &dyn Fn() -> Vec<String>,
-        run: &Run,
-    ) -> Result<Vec<u32>> {
-        self.check()?;
-        check_sparse(x)?;
-        let count = self.prototypes.of(x.rows());
-        let mut columns = match &self.select {
+    /// The same with the terms that a file holds, when the list names one.
+    pub(super) fn with_terms_of_file(&self) -> Result<Self> {
+        let Some(path) = self.terms.0.first().and_then(|term| term.strip_prefix(FILE)) else { return Ok(self.clone()) };
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+        let terms: Vec<String> =
+            text.lines().map(str::trim).filter(|term| !term.is_empty()).map(String::from).collect();
+        if terms.is_empty() {
+            return Err(Error::parameter(Self::NAME, "terms", format!("@{path}"), "names a file without terms"));
+        }
+        Ok(DcotParams { terms: Terms(terms), ..self.clone() })
+    }
+
+    /// The prototype columns of `x`, ascending. Named terms that are no columns are left out with a warning.
+    pub(super) fn prototype_columns(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Vec<u32>> {
+        let count = self.count(x.rows());
+        let mut columns = match self.select {
+            _ if !self.terms.0.is_empty() => named(&self.terms.0, &target.names(), run)?,
             Select::Frequent => {
                 let mut documents = vec![0u32; x.cols()];
                 x.sparse().indices().iter().for_each(|&column| documents[column as usize] += 1);
@@ -29,11 +35,7 @@ impl DcotParams {
                 order.truncate(count);
                 order
             }
-            Select::InformationGain => {
-                let labels = labels.ok_or_else(|| Error::data("dcot: select=information_gain needs labels"))?;
-                InformationGainParams { terms: count }.fit(x, labels, run)?.columns().to_vec()
-            }
-            Select::Terms(terms) => named(terms, &names(), run)?,
+            Select::InformationGain => InformationGainParams { terms: count }.fit(x, target, run)?.0.columns().to_vec(),
         };
         columns.sort_unstable();
         columns.dedup();

@@ -2,8 +2,10 @@ use proptest::prelude::*;
 use rand::RngExt;
 
 use super::*;
+use crate::corpus::Labels;
 use crate::matrix::svd::tests::random_sparse;
 use crate::matrix::{Csr, Dense};
+use crate::project::{ColumnNames, ProjectorModel};
 use crate::store::StoreWriter;
 use crate::store::tests::round_trip;
 
@@ -13,16 +15,16 @@ fn run(threads: usize) -> Run {
 
 fn params(noise: f64, solver: Solver) -> DcotParams {
     DcotParams {
-        prototypes: Prototypes::Value(20),
-        noise: Noise::Value(noise),
-        layers: Layers::Value(1),
+        prototypes: Auto::Value(20),
+        noise: Auto::Value(noise),
+        layers: Auto::Value(1),
         solver,
         ..Default::default()
     }
 }
 
 fn weights(x: &Csr, params: &DcotParams) -> (Dense, DcotModel) {
-    let (model, _) = params.fit(Matrix::from(x.clone()), &run(2)).unwrap();
+    let (model, _) = params.fit(&Matrix::from(x.clone()), &Target::new(&Labels::none(x.rows())), &run(2)).unwrap();
     (model.weights(0).unwrap().clone(), model)
 }
 
@@ -65,7 +67,7 @@ fn the_closed_form_is_what_random_corruptions_tend_to() {
         }
     }
     crate::matrix::cholesky::solve_symmetric(&mut gram, size, &mut cross, cols, &run(1)).unwrap();
-    let exact = DcotParams { prototypes: Prototypes::Value(cols), ..params(1.0 - keep, Solver::Cholesky) };
+    let exact = DcotParams { prototypes: Auto::Value(cols), ..params(1.0 - keep, Solver::Cholesky) };
     let (found, model) = weights(&x, &exact);
     assert_eq!(model.prototypes().len(), cols);
     for i in 0..cols {
@@ -81,21 +83,23 @@ fn the_closed_form_is_what_random_corruptions_tend_to() {
 fn bits_do_not_depend_on_threads_and_rows_are_what_transform_gives() {
     let x = random_sparse(300, 200, 1);
     for solver in [Solver::Auto, Solver::Woodbury, Solver::Cholesky, Solver::Gradients] {
-        let params = DcotParams { layers: Layers::Value(3), prototypes: Prototypes::Value(40), ..params(0.8, solver) };
-        let fit = |threads| params.fit(Matrix::from(x.clone()), &run(threads)).unwrap();
+        let params = DcotParams { layers: Auto::Value(3), prototypes: Auto::Value(40), ..params(0.8, solver) };
+        let fit = |threads| {
+            params.fit(&Matrix::from(x.clone()), &Target::new(&Labels::none(x.rows())), &run(threads)).unwrap()
+        };
         let (model, z) = fit(1);
         assert_eq!((z.cols(), z.sparse()), (200 + 3 * 40, &x));
         assert!(fit(2) == (model.clone(), z.clone()) && fit(8) == (model.clone(), z.clone()));
-        assert_eq!(model.transform(Matrix::from(x.clone()), &run(2)).unwrap(), z);
+        assert_eq!(model.transform(&Matrix::from(x.clone()), &run(2)).unwrap(), z);
     }
 }
 
 #[test]
 fn blocks_of_every_document_are_as_long_as_x_is_on_average() {
-    let params = DcotParams { layers: Layers::Value(2), weight: Weight::Value(4.0), ..params(0.7, Solver::Auto) };
+    let params = DcotParams { layers: Auto::Value(2), weight: Auto::Value(4.0), ..params(0.7, Solver::Auto) };
     let x = random_sparse(200, 80, 2);
     let length = x.values().iter().map(|v| f64::from(v * v)).sum::<f64>() / 200.0;
-    let (_, z) = params.fit(Matrix::from(x), &run(2)).unwrap();
+    let (_, z) = params.fit(&Matrix::from(x), &Target::new(&Labels::none(200)), &run(2)).unwrap();
     for row in 0..200 {
         for block in z.row(row).dense.chunks(20) {
             let square: f64 = block.iter().map(|v| f64::from(v * v)).sum();
@@ -111,34 +115,33 @@ fn prototypes_are_frequent_telling_or_named() {
         [vec![(0, 1.0), (2, 1.0)], vec![(0, 1.0), (2, 1.0)], vec![(0, 1.0), (3, 1.0)], vec![(0, 1.0)]],
     ));
     let labels = crate::corpus::Labels::from_single(["a", "a", "b", "b"].map(Some));
-    let names = || ["the", "unseen", "ball", "vote"].map(String::from).to_vec();
-    let choose = |select: Select, count| {
-        DcotParams { select, prototypes: Prototypes::Value(count), ..Default::default() }.choose(
-            &x,
-            Some(&labels),
-            &names,
-            &run(1),
-        )
+    let names: ColumnNames = std::sync::Arc::new(|| ["the", "unseen", "ball", "vote"].map(String::from).to_vec());
+    let choose = |params: DcotParams| params.prototype_columns(&x, &Target::new(&labels).with_names(&names), &run(1));
+    let by = |select: Select, count: usize| {
+        choose(DcotParams { select, prototypes: Auto::Value(count), ..Default::default() })
     };
-    assert_eq!(choose(Select::Frequent, 2).unwrap(), [0, 2]);
-    assert_eq!(choose(Select::Frequent, 9).unwrap(), [0, 2, 3]);
-    assert_eq!(choose(Select::InformationGain, 1).unwrap(), [2]);
-    let terms = |list: &[&str]| Select::Terms(list.iter().map(ToString::to_string).collect());
-    assert_eq!(choose(terms(&["vote", "the", "goal", "the"]), 1).unwrap(), [0, 3]);
-    assert!(choose(terms(&["goal"]), 1).unwrap_err().to_string().contains("not among the terms"));
+    assert_eq!(by(Select::Frequent, 2).unwrap(), [0, 2]);
+    assert_eq!(by(Select::Frequent, 9).unwrap(), [0, 2, 3]);
+    assert_eq!(by(Select::InformationGain, 1).unwrap(), [2]);
+    let named = |list: &[&str]| {
+        let terms = Terms(list.iter().map(ToString::to_string).collect());
+        choose(DcotParams { terms, prototypes: Auto::Value(1), ..Default::default() })
+    };
+    assert_eq!(named(&["vote", "the", "goal", "the"]).unwrap(), [0, 3]);
+    assert!(named(&["goal"]).unwrap_err().to_string().contains("not among the terms"));
 }
 
 #[test]
 fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
-    let params = DcotParams { layers: Layers::Value(2), ..params(0.7, Solver::Auto) };
+    let params = DcotParams { layers: Auto::Value(2), ..params(0.7, Solver::Auto) };
     let x = Matrix::from(random_sparse(50, 30, 2));
-    let (model, _) = params.fit(x.clone(), &run(1)).unwrap();
-    let back = round_trip(|out| model.save(out), DcotModel::load).unwrap();
-    assert_eq!(back.transform(x.clone(), &run(1)).unwrap(), model.transform(x, &run(1)).unwrap());
+    let (model, _) = params.fit(&x.clone(), &Target::new(&Labels::none(x.clone().rows())), &run(1)).unwrap();
+    let back = round_trip(|out| model.save(out).unwrap(), DcotModel::load).unwrap();
+    assert_eq!(back.transform(&x, &run(1)).unwrap(), model.transform(&x, &run(1)).unwrap());
     let damaged = |name: &'static str, write: fn(&mut StoreWriter)| {
         round_trip(
             |out| {
-                model.save(out);
+                model.save(out).unwrap();
                 write(out);
             },
             DcotModel::load,
@@ -148,38 +151,105 @@ fn the_store_gives_back_the_same_and_refuses_what_does_not_fit() {
     damaged("prototypes", |out| out.put_u32("prototypes", &[1; 20]));
     damaged("no layers", |out| out.put_u32("layers", &[0]));
     damaged("bias", |out| out.scope("1", |out| out.put_f32("bias", &[1], &[0.0])));
-    assert!(model.transform(Matrix::from(Csr::empty(2, 31)), &run(1)).is_err());
-    assert_eq!(model.clone().truncated(1).layers(), 1);
+    assert!(model.transform(&Matrix::from(Csr::empty(2, 31)), &run(1)).is_err());
+    assert_eq!(model.clone().truncated(1).n_layers(), 1);
     assert_eq!(model.clone().reweighted(4.0).reweighted(0.25), model);
 }
 
 #[test]
 fn there_are_fewer_prototypes_where_documents_are_very_many() {
-    assert_eq!(
-        [Prototypes::Auto.of(10), Prototypes::Auto.of(100_000), Prototypes::Auto.of(100_001)],
-        [2000, 2000, 1000]
-    );
-    assert_eq!(Prototypes::Value(7).of(1_000_000), 7);
+    let auto = DcotParams::default();
+    assert_eq!([auto.count(10), auto.count(100_000), auto.count(100_001)], [2000, 2000, 1000]);
+    assert_eq!(DcotParams { prototypes: Auto::Value(7), ..auto }.count(1_000_000), 7);
+}
+
+#[test]
+fn every_auto_is_found_without_a_recipe_and_select_by_gain_works_too() {
+    let topic = |row: u32| (0..4).map(|k| row % 2 * 10 + (row * 3 + k * 2 + row / 2) % 10).collect::<Vec<u32>>();
+    let words = |row: u32| {
+        let mut words = topic(row);
+        words.sort_unstable();
+        words.dedup();
+        words.into_iter().map(|word| (word, 1.0)).collect()
+    };
+    let x = Matrix::from(Csr::from_rows(20, (0..80).map(words)));
+    let labels = Labels::from_single((0..80).map(|row| (row < 40).then_some(["z", "a"][row % 2])));
+    let target = Target::new(&labels);
+    let auto = DcotParams { noise: Auto::Auto, layers: Auto::Auto, weight: Auto::Auto, ..params(0.5, Solver::Auto) };
+    let (model, rows) = auto.fit(&x, &target, &run(2)).unwrap();
+    let resolved = auto.resolved(&model);
+    assert!(!resolved.asks_judge() && !resolved.needs_labels());
+    let (again, same) = resolved.fit(&x, &target, &run(2)).unwrap();
+    assert_eq!(again.n_columns(), model.n_columns());
+    let close =
+        |a: &Matrix, b: &Matrix| a.dense().values().iter().zip(b.dense().values()).all(|(a, b)| (a - b).abs() < 1e-4);
+    assert!(close(&rows, &same) && close(&rows, &model.transform(&x, &run(2)).unwrap()));
+    let by_gain = DcotParams { select: Select::InformationGain, ..params(0.5, Solver::Auto) };
+    assert_eq!(by_gain.fit(&x, &target, &run(2)).unwrap().0.prototypes().len(), 20);
+    // Too few labels choose nothing, and the usual values stay.
+    let few = labels.only(&[0, 1, 2]);
+    assert_eq!(auto.fit(&x, &Target::new(&few), &run(2)).unwrap().0.n_layers(), 2);
+}
+
+#[test]
+fn the_gradient_is_that_of_finite_differences() {
+    let x = Matrix::from(random_sparse(60, 30, 2));
+    let params = DcotParams { layers: Auto::Value(2), ..params(0.7, Solver::Auto) };
+    let (model, _) = params.fit(&x, &Target::new(&Labels::none(60)), &run(1)).unwrap();
+    let weights: Vec<f32> = (0..model.n_columns()).map(|column| ((column * 37 % 11) as f32 - 5.0) * 0.1).collect();
+    let of = Dense::new(weights.len(), 1, weights.clone()).unwrap();
+    let (columns, values) = x.sparse().row(3);
+    let score = |values: &[f32]| {
+        let row = columns.iter().copied().zip(values.iter().copied()).collect();
+        let z = model.transform(&Matrix::from(Csr::from_rows(30, [row])), &run(1)).unwrap();
+        z.row(0).dot(&weights)
+    };
+    let found = model.gradient(&x.select_rows(&[3]), &crate::project::Weights::new(&of, 0), &run(1)).unwrap().unwrap();
+    for (at, &column) in columns.iter().enumerate() {
+        let moved = |by: f32| {
+            let mut values = values.to_vec();
+            values[at] += by;
+            score(&values)
+        };
+        let expected = (moved(1e-2) - moved(-1e-2)) / 2e-2;
+        let found = f64::from(found.row(column as usize)[0]);
+        assert!((found - expected).abs() < 2e-2 * expected.abs().max(0.5), "{found} {expected}");
+    }
 }
 
 #[test]
 fn values_out_of_range_and_data_without_terms_are_refused() {
     let default = DcotParams::default;
     for wrong in [
-        DcotParams { prototypes: Prototypes::Value(0), ..default() },
-        DcotParams { noise: Noise::Value(1.0), ..default() },
-        DcotParams { noise: Noise::Value(f64::NAN), ..default() },
-        DcotParams { layers: Layers::Value(0), ..default() },
-        DcotParams { weight: Weight::Value(0.0), ..default() },
+        DcotParams { prototypes: Auto::Value(0), ..default() },
+        DcotParams { noise: Auto::Value(1.0), ..default() },
+        DcotParams { noise: Auto::Value(f64::NAN), ..default() },
+        DcotParams { layers: Auto::Value(0), ..default() },
+        DcotParams { weight: Auto::Value(0.0), ..default() },
         DcotParams { ridge: -1.0, ..default() },
-        DcotParams { select: Select::Terms(Vec::new()), ..default() },
     ] {
         assert!(wrong.check().unwrap_err().is_usage(), "{wrong:?}");
     }
-    assert!(default().fit(Matrix::from(Csr::empty(3, 3)), &run(1)).is_err());
-    assert!(default().fit(Matrix::from(Dense::zeros(3, 3)), &run(1)).unwrap_err().to_string().contains("dense"));
-    let auto = DcotParams { noise: Noise::Auto, ..default() };
-    assert!(auto.fit(Matrix::from(random_sparse(9, 9, 1)), &run(1)).unwrap_err().is_usage());
+    assert!(
+        default()
+            .fit(
+                &Matrix::from(Csr::empty(3, 3)),
+                &Target::new(&Labels::none(Matrix::from(Csr::empty(3, 3)).rows())),
+                &run(1)
+            )
+            .is_err()
+    );
+    assert!(
+        default()
+            .fit(
+                &Matrix::from(Dense::zeros(3, 3)),
+                &Target::new(&Labels::none(Matrix::from(Dense::zeros(3, 3)).rows())),
+                &run(1)
+            )
+            .unwrap_err()
+            .to_string()
+            .contains("dense")
+    );
 }
 
 proptest! {
@@ -188,8 +258,8 @@ proptest! {
     fn any_matrix_gives_finite_rows(seed in 0u64..1000, rows in 2usize..40, cols in 1usize..30, noise in 0.02f64..0.99) {
         let x = random_sparse(rows, cols, seed);
         prop_assume!(x.nnz() > 0);
-        let params = DcotParams { layers: Layers::Value(2), ..params(noise, Solver::Auto) };
-        let (_, z) = params.fit(Matrix::from(x), &run(1)).unwrap();
+        let params = DcotParams { layers: Auto::Value(2), ..params(noise, Solver::Auto) };
+        let (_, z) = params.fit(&Matrix::from(x), &Target::new(&Labels::none(rows)), &run(1)).unwrap();
         prop_assert!(z.dense().values().iter().all(|value| value.is_finite()));
     }
 }

@@ -29,13 +29,12 @@
 //!
 //! ```
 //! use corpuscle::{Run, corpus::Labels, matrix::{Dense, Matrix}};
-//! use corpuscle::project::{DiscriminantParams, Shrinkage};
+//! use corpuscle::project::{DiscriminantParams, Projector, Target};
 //! let x = Matrix::from(Dense::from_rows(&[[0.0, 9.0], [1.0, -9.0], [4.0, 8.0], [5.0, -8.0]]));
 //! let labels = Labels::from_single(["a", "a", "b", "b"].map(Some));
 //! let run = Run::new(42, 1)?;
-//! let params = DiscriminantParams { shrinkage: Shrinkage::Value(0.001), ..DiscriminantParams::default() };
-//! let model = params.fit(&x, &labels, &run)?;
-//! let z = model.transform(&x, &run)?;
+//! let params = DiscriminantParams { shrinkage: 0.001.into(), ..DiscriminantParams::default() };
+//! let (_, z) = params.fit(&x, &Target::new(&labels), &run)?;
 //! assert_eq!(z.cols(), 1);
 //! assert!(z.row(0).dense[0] * z.row(2).dense[0] < 0.0);
 //! # Ok::<(), corpuscle::Error>(())
@@ -47,23 +46,16 @@ mod solve;
 mod tests;
 
 pub use model::DiscriminantModel;
-pub(crate) use solve::Prepared;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::Labels;
+use super::{Columns, Projector, ProjectorModel, Target};
 use crate::matrix::Matrix;
-use crate::{Error, Result, Run};
-
-/// How much the within-class scatter is pulled towards a multiple of the identity.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shrinkage {
-    /// This many times its mean eigenvalue is added to every eigenvalue.
-    Value(f64),
-    /// Picked by cross-validation, by whoever runs the recipe.
-    Auto,
-}
+use crate::param;
+use crate::params::{Auto, Checks, Param, Params};
+use crate::store::StoreReader;
+use crate::{Result, Run};
+use solve::Prepared;
 
 /// How many directions, and how far from the data they may follow chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,38 +63,100 @@ pub enum Shrinkage {
 pub struct DiscriminantParams {
     /// Directions to keep; 0 for all useful ones, one less than there are classes.
     pub components: usize,
-    /// How much the within-class scatter is shrunk.
-    pub shrinkage: Shrinkage,
+    /// This many times its mean eigenvalue is added to every eigenvalue of the within-class scatter.
+    pub shrinkage: Auto<f64>,
 }
 
 impl Default for DiscriminantParams {
     fn default() -> Self {
-        DiscriminantParams { components: 0, shrinkage: Shrinkage::Auto }
+        DiscriminantParams { components: 0, shrinkage: Auto::Auto }
     }
 }
 
 /// What `shrinkage=auto` chooses from, strongest first.
-pub(crate) const SHRINKAGE_GRID: [f64; 9] = [100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01];
+const SHRINKAGE_GRID: [f64; 9] = [100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01];
+/// Folds of that choice.
+const FOLDS: usize = 3;
+/// What is used where no cross-validation can be had.
+const FALLBACK: f64 = 1.0;
 
-impl DiscriminantParams {
-    /// Names a value out of range.
-    pub fn check(&self) -> Result<()> {
-        match self.shrinkage {
-            Shrinkage::Value(value) if !(1e-6..=1e9).contains(&value) => {
-                let reason = "must be from 1e-6 to 1e9, or auto; 1 is usual";
-                Err(Error::parameter("discriminant", "shrinkage", value, reason))
-            }
-            _ => Ok(()),
-        }
+impl Params for DiscriminantParams {
+    const NAME: &'static str = "discriminant";
+    const ABOUT: &'static str = "discriminant analysis: the directions that tell classes apart";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("components", components, "directions to keep; 0 for one less than there are classes"),
+            param!("shrinkage", shrinkage, "how much the scatter within classes is evened out, above 0"),
+        ]
     }
 
-    /// Learns from the labelled rows of `x`, with a given shrinkage.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<DiscriminantModel> {
-        let Shrinkage::Value(shrinkage) = self.shrinkage else {
-            let reason = "must be a number here: try several by cross-validation and keep the best";
-            return Err(Error::parameter("discriminant", "shrinkage", "auto", reason));
-        };
+    fn check(&self) -> Result<()> {
+        let good = |shrinkage: f64| (1e-6..=1e9).contains(&shrinkage);
+        let reason = "must be from 1e-6 to 1e9, or auto; 1 is usual";
+        Checks::of(Self::NAME).auto(good, "shrinkage", self.shrinkage, reason).done()
+    }
+}
+
+impl Projector for DiscriminantParams {
+    type Model = DiscriminantModel;
+    const MAKES: Columns = Columns::Dimensions;
+
+    /// Learns from the labelled rows of `x`.
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(DiscriminantModel, Matrix)> {
         self.check()?;
-        run.install(|| Prepared::new(x, labels, shrinkage, run)?.directions(self.components, shrinkage, run))
+        let shrinkage = match self.shrinkage {
+            Auto::Value(value) => value,
+            Auto::Auto => self.best_shrinkage(x, target, run)?,
+        };
+        let model = run.install(|| {
+            Prepared::new(x, target.labels(), shrinkage, run)?.directions(self.components, shrinkage, run)
+        })?;
+        let rows = model.transform(x, run)?;
+        Ok((model, rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<DiscriminantModel> {
+        DiscriminantModel::load(store)
+    }
+
+    fn needs_labels(&self) -> bool {
+        true
+    }
+
+    fn asks_judge(&self) -> bool {
+        self.shrinkage.is_auto()
+    }
+
+    fn resolved(&self, model: &DiscriminantModel) -> Self {
+        DiscriminantParams { shrinkage: Auto::Value(model.shrinkage()), ..self.clone() }
+    }
+}
+
+impl DiscriminantParams {
+    /// The shrinkage with which most held-out documents come out right; the stronger of equals.
+    fn best_shrinkage(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<f64> {
+        let least = SHRINKAGE_GRID.iter().copied().fold(f64::INFINITY, f64::min);
+        let quiet = run.quiet();
+        let right = target.judge(x, FOLDS, SHRINKAGE_GRID.len(), run, |fold, verdict| {
+            // What does not depend on the shrinkage is done once for each fold.
+            let prepared = quiet.install(|| Prepared::new(&fold.x, &fold.labels, least, &quiet))?;
+            for (choice, &shrinkage) in SHRINKAGE_GRID.iter().enumerate() {
+                let model = quiet.install(|| prepared.directions(self.components, shrinkage, &quiet))?;
+                verdict(choice, &model.transform(&fold.x, &quiet)?, &model.transform(&fold.held, &quiet)?)?;
+            }
+            Ok(())
+        })?;
+        let Some(right) = right else {
+            run.warn(&format!(
+                "discriminant: too few labelled documents for a cross-validation, so the shrinkage is {FALLBACK} and not \
+                 chosen"
+            ));
+            return Ok(FALLBACK);
+        };
+        let count = |list: &Vec<bool>| list.iter().filter(|&&good| good).count();
+        let most = right.iter().map(count).max().unwrap_or(0);
+        let best = SHRINKAGE_GRID.iter().zip(&right).find(|(_, right)| count(right) == most);
+        Ok(best.map_or(FALLBACK, |(value, _)| *value))
     }
 }

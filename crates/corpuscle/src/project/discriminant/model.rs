@@ -1,5 +1,7 @@
 //! A fitted `discriminant`.
 
+use super::super::projector::gradient_of_product;
+use super::super::{ProjectorModel, Weights};
 use crate::matrix::{Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
@@ -19,12 +21,6 @@ pub struct DiscriminantModel {
 impl DiscriminantModel {
     pub(super) fn new(vectors: Dense, offset: Vec<f32>, ratios: Vec<f64>, shrinkage: f64) -> Self {
         DiscriminantModel { vectors, offset, ratios, shrinkage }
-    }
-
-    /// Documents in the directions learnt, about the overall mean.
-    pub fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
-        run.check()?;
-        Ok(Matrix::from(run.install(|| x.multiply(&self.vectors, &self.offset))?))
     }
 
     /// How many directions there are.
@@ -47,14 +43,6 @@ impl DiscriminantModel {
         self.shrinkage
     }
 
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
-        self.vectors.save("vectors", out);
-        out.put_f32("offset", &[self.offset.len()], &self.offset);
-        out.put_f64("ratios", &[self.ratios.len()], &self.ratios);
-        out.put_f64("shrinkage", &[1], &[self.shrinkage]);
-    }
-
     /// Takes a model out of a store, checking it whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let vectors = Dense::load(store, "vectors", None, None)?;
@@ -62,5 +50,46 @@ impl DiscriminantModel {
         let (ratios, _) = store.f64s("ratios", &[Some(vectors.cols())])?;
         let (shrinkage, _) = store.f64s("shrinkage", &[Some(1)])?;
         Ok(DiscriminantModel { vectors, offset, ratios, shrinkage: shrinkage[0] })
+    }
+}
+
+impl ProjectorModel for DiscriminantModel {
+    /// Documents in the directions learnt, about the overall mean.
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        Ok(Matrix::from(run.install(|| x.multiply(&self.vectors, &self.offset))?))
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.vectors.rows()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.components()
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.vectors.save("vectors", out);
+        out.put_f32("offset", &[self.offset.len()], &self.offset);
+        out.put_f64("ratios", &[self.ratios.len()], &self.ratios);
+        out.put_f64("shrinkage", &[1], &[self.shrinkage]);
+        Ok(())
+    }
+
+    /// Directions stand for no term.
+    fn feature_names(&self, _before: Vec<String>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    fn gradient(&self, x: &Matrix, weights: &Weights<'_>, _run: &Run) -> Result<Option<Dense>> {
+        Ok(Some(gradient_of_product(&self.vectors, x, weights)))
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        vec![("shrinkage", self.shrinkage.to_string())]
     }
 }

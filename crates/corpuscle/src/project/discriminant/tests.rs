@@ -1,5 +1,6 @@
 use super::solve::Way;
 use super::*;
+use crate::corpus::Labels;
 use crate::matrix::svd::tests::random_sparse;
 use crate::matrix::{Csr, Dense};
 use crate::project::VarNormParams;
@@ -10,7 +11,7 @@ fn labels(n: usize, classes: usize) -> Labels {
 }
 
 fn value(shrinkage: f64) -> DiscriminantParams {
-    DiscriminantParams { shrinkage: Shrinkage::Value(shrinkage), ..Default::default() }
+    DiscriminantParams { shrinkage: Auto::Value(shrinkage), ..Default::default() }
 }
 
 fn rows_by(way: Way, x: &Matrix, labels: &Labels, shrinkage: f64, run: &Run) -> Matrix {
@@ -51,8 +52,9 @@ fn projected_documents_are_seen_as_they_would_be_written_out() {
     let x = Matrix::from(random_sparse(90, 200, 3));
     let labels = labels(90, 5);
     let run = Run::new(1, 2).unwrap();
-    let varnorm = VarNormParams { components: 12, ..Default::default() }.fit(&x, &labels, &run).unwrap();
-    let projected = varnorm.transform(x.clone(), &run).unwrap();
+    let varnorm =
+        VarNormParams { components: 12, ..Default::default() }.fit(&x, &Target::new(&labels), &run).unwrap().0;
+    let projected = varnorm.transform(&x, &run).unwrap();
     let mut explicit = Dense::zeros(90, 200);
     for row in 0..90 {
         let out = explicit.row_mut(row);
@@ -77,7 +79,7 @@ fn the_within_class_covariance_is_white_when_hardly_shrunk() {
     let x = Matrix::from(values);
     let labels = labels(n, 3);
     let run = Run::new(1, 1).unwrap();
-    let z = value(1e-6).fit(&x, &labels, &run).unwrap().transform(&x, &run).unwrap();
+    let z = value(1e-6).fit(&x, &Target::new(&labels), &run).unwrap().0.transform(&x, &run).unwrap();
     let mut means = [[0f64; 2]; 3];
     for row in 0..n {
         (0..2).for_each(|at| means[row % 3][at] += f64::from(z.row(row).dense[at]) / (n / 3) as f64);
@@ -100,11 +102,11 @@ fn the_within_class_covariance_is_white_when_hardly_shrunk() {
 fn bits_do_not_depend_on_threads_and_survive_the_store() {
     let x = Matrix::from(random_sparse(700, 300, 4));
     let labels = labels(700, 9);
-    let fit = |threads| value(1.0).fit(&x, &labels, &Run::new(3, threads).unwrap()).unwrap();
+    let fit = |threads| value(1.0).fit(&x, &Target::new(&labels), &Run::new(3, threads).unwrap()).unwrap().0;
     let one = fit(1);
     assert_eq!(one.components(), 8);
     assert!(fit(2) == one && fit(8) == one);
-    assert_eq!(round_trip(|out| one.save(out), DiscriminantModel::load).unwrap(), one);
+    assert_eq!(round_trip(|out| one.save(out).unwrap(), DiscriminantModel::load).unwrap(), one);
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn several_labels_count_in_each_class_and_unlabelled_rows_are_only_transformed()
         .collect();
     let several = Labels::from_lists(names.iter().map(|row| row.as_deref()));
     let run = Run::new(1, 1).unwrap();
-    let model = value(1.0).fit(&x, &several, &run).unwrap();
+    let model = value(1.0).fit(&x, &Target::new(&several), &run).unwrap().0;
     // The same as repeating each document once for every class it has.
     let (mut rows, mut single) = (Vec::new(), Vec::new());
     for row in 0..40 {
@@ -128,7 +130,7 @@ fn several_labels_count_in_each_class_and_unlabelled_rows_are_only_transformed()
             single.push(Some(format!("c{class}")));
         }
     }
-    let repeated = value(1.0).fit(&x.select_rows(&rows), &Labels::from_single(single), &run).unwrap();
+    let repeated = value(1.0).fit(&x.select_rows(&rows), &Target::new(&Labels::from_single(single)), &run).unwrap().0;
     assert_same_geometry(&model.transform(&x, &run).unwrap(), &repeated.transform(&x, &run).unwrap(), 1e-4);
 }
 
@@ -138,13 +140,14 @@ fn what_cannot_be_done_says_why() {
     let x = Matrix::from(random_sparse(20, 10, 6));
     assert!(value(0.0).check().unwrap_err().is_usage());
     assert!(value(f64::NAN).check().is_err());
-    assert!(DiscriminantParams::default().fit(&x, &labels(20, 2), &run).is_err());
-    assert!(value(1.0).fit(&x, &labels(20, 1), &run).unwrap_err().to_string().contains("two classes"));
-    assert!(value(1.0).fit(&x, &labels(19, 2), &run).is_err());
+    assert!(value(1.0).fit(&x, &Target::new(&labels(20, 1)), &run).unwrap_err().to_string().contains("two classes"));
+    assert!(value(1.0).fit(&x, &Target::new(&labels(19, 2)), &run).is_err());
     let same = Matrix::from(Csr::from_rows(2, [vec![(0, 1.0)], vec![(1, 1.0)]]));
-    assert!(value(1.0).fit(&same, &labels(2, 2), &run).unwrap_err().to_string().contains("all the same"));
-    let most = DiscriminantParams { components: 50, ..value(1.0) }.fit(&x, &labels(20, 4), &run).unwrap();
+    assert!(value(1.0).fit(&same, &Target::new(&labels(2, 2)), &run).unwrap_err().to_string().contains("all the same"));
+    let most =
+        DiscriminantParams { components: 50, ..value(1.0) }.fit(&x, &Target::new(&labels(20, 4)), &run).unwrap().0;
     assert_eq!(most.components(), 3);
-    let fewer = DiscriminantParams { components: 2, ..value(1.0) }.fit(&x, &labels(20, 4), &run).unwrap();
+    let fewer =
+        DiscriminantParams { components: 2, ..value(1.0) }.fit(&x, &Target::new(&labels(20, 4)), &run).unwrap().0;
     assert_eq!(fewer.components(), 2);
 }

@@ -1,6 +1,6 @@
 //! What sprinkling does to classes and to the original matrix (Figure 4 of the paper).
 
-use super::SprinkleParams;
+use super::{Projector, SprinkleParams, Target};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::{Error, Result, Run};
@@ -28,8 +28,9 @@ pub fn sprinkle_curve(
     terms
         .iter()
         .map(|&terms| {
-            let params = SprinkleParams { rank, terms, adaptive: false, ..SprinkleParams::default() };
-            let (model, rows) = params.fit(x, labels, run)?;
+            let sprinkled = Some(vec![terms; labels.n_classes()]);
+            let params = SprinkleParams { rank, sprinkled, ..SprinkleParams::default() };
+            let (model, rows) = params.fit(x, &Target::new(labels), run)?;
             Ok(SprinklePoint {
                 terms,
                 within_over_between: within_over_between(&rows, labels)?,

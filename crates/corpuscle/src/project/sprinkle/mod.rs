@@ -29,14 +29,14 @@
 //! and in taking several labels, no label, and any weights beside 0 and 1.
 //!
 //! ```
-//! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::SprinkleParams};
+//! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::{Projector, SprinkleParams, Target}};
 //! // Figure 1 of the paper: six documents, two classes, one artificial term each, rank 2.
 //! let documents: [&[u32]; 6] = [&[0, 1, 2], &[0, 2], &[0, 1, 2], &[3, 4, 5], &[3, 5], &[0, 3, 4, 5]];
 //! let x = Matrix::from(Csr::from_rows(6, documents.map(|terms| terms.iter().map(|&t| (t, 1.0)).collect())));
 //! let labels = Labels::from_single(["c1", "c1", "c1", "c2", "c2", "c2"].map(Some));
 //! let run = Run::new(42, 1)?;
-//! let params = SprinkleParams { rank: 2, adaptive: false, terms: 1, ..SprinkleParams::default() };
-//! let (model, rows) = params.fit(&x, &labels, &run)?;
+//! let params = SprinkleParams { rank: 2, terms: 1.into(), ..SprinkleParams::default() };
+//! let (model, rows) = params.fit(&x, &Target::new(&labels), &run)?;
 //! let first: f32 = rows.row(0).dense.iter().zip(model.basis().row(0)).map(|(a, b)| a * b).sum();
 //! assert!((first - 1.10).abs() < 0.005);
 //! # Ok::<(), corpuscle::Error>(())
@@ -55,23 +55,25 @@ pub use terms::sprinkled_terms;
 use serde::{Deserialize, Serialize};
 
 use super::lsi::{check_found, check_rank};
+use super::{Columns, FoldRows, Projector, ProjectorModel, Target};
 use crate::corpus::Labels;
 use crate::matrix::svd::truncated_svd;
 use crate::matrix::{Csr, Matrix};
+use crate::param;
+use crate::params::{Auto, Checks, Param, Params};
+use crate::store::StoreReader;
 use crate::{Error, Result, Run};
 
 /// More artificial terms than this say nothing more and only cost precision.
 const MOST_TERMS: usize = 1_000_000;
-
-/// The maximum sprinkling length: terms that the most confused pair of classes gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Msl {
-    /// This many.
-    Value(usize),
-    /// Picked by cross-validation, by whoever runs the recipe.
-    Auto,
-}
+/// Terms of every class when they are not adaptive and no number is given.
+const USUAL_TERMS: usize = 8;
+/// Folds behind the confusion matrix, as in the paper.
+const FOLDS: usize = 5;
+/// What `msl=auto` chooses from; 0 where sprinkling does not help.
+const MSL_GRID: [usize; 5] = [0, 2, 4, 8, 16];
+/// Folds of that choice.
+const MSL_FOLDS: usize = 3;
 
 /// How much class knowledge to mix in, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,69 +81,143 @@ pub enum Msl {
 pub struct SprinkleParams {
     /// Dimensions to keep; fewer are kept, with a warning, when the matrix has not that many.
     pub rank: usize,
-    /// Artificial terms per class when not adaptive.
-    pub terms: usize,
-    /// Whether classes that a classifier confuses get more terms than others.
-    pub adaptive: bool,
+    /// Artificial terms of every class alike; `auto` is adaptive: more for classes that are confused with each other.
+    pub terms: Auto<usize>,
     /// Terms for the most confused pair of classes when adaptive.
-    pub msl: Msl,
+    pub msl: Auto<usize>,
     /// Whether new documents are taken through the decomposition too, and not compared as they are.
     pub fold_in: bool,
+    /// Artificial terms of each class, by number, where somebody knows them already; no parameter of recipes.
+    #[serde(skip)]
+    pub sprinkled: Option<Vec<usize>>,
 }
 
 impl Default for SprinkleParams {
     fn default() -> Self {
-        SprinkleParams { rank: 100, terms: 8, adaptive: true, msl: Msl::Value(8), fold_in: false }
+        SprinkleParams { rank: 100, terms: Auto::Auto, msl: Auto::Value(8), fold_in: false, sprinkled: None }
+    }
+}
+
+impl Params for SprinkleParams {
+    const NAME: &'static str = "sprinkle";
+    const ABOUT: &'static str = "lsi with class knowledge: sprinkled terms, adaptive to what the classifier confuses";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("rank", rank, "dimensions to keep"),
+            param!("terms", terms, "terms for every class alike; auto is adaptive: by what the classifier confuses"),
+            Param::alias(
+                "adaptive",
+                "true is terms=auto, false the same number for every class",
+                |params: &mut Self, adaptive: bool| {
+                    if adaptive && !params.terms.is_auto() {
+                        return Err("`terms` is for every class alike; leave one of the two out".to_string());
+                    }
+                    if !adaptive && params.terms.is_auto() {
+                        params.terms = Auto::Value(USUAL_TERMS);
+                    }
+                    Ok(())
+                },
+            ),
+            param!("msl", msl, "most terms for a pair of classes when adaptive"),
+            param!("fold_in", fold_in, "true: new documents are folded in instead of compared as they are"),
+        ]
+    }
+
+    fn check(&self) -> Result<()> {
+        let few = |terms: usize| terms <= MOST_TERMS;
+        let reason = "must be at most 1000000; 8 is usual";
+        check_rank(Checks::of(Self::NAME), self.rank)
+            .auto(few, "terms", self.terms, reason)
+            .auto(few, "msl", self.msl, reason)
+            .done()
+    }
+}
+
+impl Projector for SprinkleParams {
+    type Model = SprinkleModel;
+    const MAKES: Columns = Columns::Dimensions;
+
+    /// Gives the training rows beside the model; these are not what `transform` makes of the same documents, which it takes
+    /// for new ones.
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(SprinkleModel, Matrix)> {
+        self.check()?;
+        let labels = target.labels();
+        let sprinkled = match (&self.sprinkled, self.terms) {
+            (Some(known), _) => known.clone(),
+            (None, Auto::Value(terms)) => vec![terms; labels.n_classes()],
+            (None, Auto::Auto) => self.adaptive_terms(x, target, run)?,
+        };
+        let (mut model, rows) = self.decompose(x, labels, &sprinkled, run)?;
+        // Terms are looked at by people; a fit that has its numbers from another one is only a step on the way.
+        if self.sprinkled.is_none() {
+            model.look_at_terms(x, &rows, run)?;
+        }
+        Ok((model, rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<SprinkleModel> {
+        SprinkleModel::load(store)
+    }
+
+    fn needs_labels(&self) -> bool {
+        true
+    }
+
+    fn asks_judge(&self) -> bool {
+        self.terms.is_auto() && self.sprinkled.is_none()
+    }
+
+    fn resolved(&self, model: &SprinkleModel) -> Self {
+        let sprinkled = model.sprinkled().iter().map(|&count| count as usize).collect();
+        SprinkleParams { sprinkled: Some(sprinkled), ..self.clone() }
     }
 }
 
 impl SprinkleParams {
-    /// Names a value out of range.
-    pub fn check(&self) -> Result<()> {
-        check_rank("sprinkle", self.rank)?;
-        let reason = "must be at most 1000000; 8 is usual";
-        match self.msl {
-            _ if self.terms > MOST_TERMS => Err(Error::parameter("sprinkle", "terms", self.terms, reason)),
-            Msl::Value(msl) if msl > MOST_TERMS => Err(Error::parameter("sprinkle", "msl", msl, reason)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Learns from `x` with the same number of artificial terms, `terms`, for every class.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<(SprinkleModel, Matrix)> {
-        if self.adaptive {
-            let reason = "needs a confusion matrix of the classifier: use `fit_adaptive`, or set it to false";
-            return Err(Error::parameter("sprinkle", "adaptive", true, reason));
-        }
-        self.fit_with_counts(x, labels, &vec![self.terms; labels.n_classes()], run)
-    }
-
-    /// Learns from `x` with more artificial terms for the classes that a classifier confuses; `confusion[i][j]` counts
-    /// the documents of class i that it took for class j, in the order of `labels.classes()`.
-    pub fn fit_adaptive(
-        &self,
-        x: &Matrix,
-        labels: &Labels,
-        confusion: &[Vec<u64>],
-        run: &Run,
-    ) -> Result<(SprinkleModel, Matrix)> {
-        let Msl::Value(msl) = self.msl else {
-            let reason = "must be a number here: try several by cross-validation and keep the best";
-            return Err(Error::parameter("sprinkle", "msl", "auto", reason));
+    /// As many terms for each class as its confusion with others asks for, by cross-validation.
+    fn adaptive_terms(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Vec<usize>> {
+        let confusion = target.confusion(x, FOLDS, run)?.ok_or_else(|| {
+            Error::data("`sprinkle` needs a cross-validation, and there are too few labelled documents for one")
+        })?;
+        let msl = match self.msl {
+            Auto::Value(value) => value,
+            Auto::Auto => self.best_msl(x, target, &confusion, run)?,
         };
-        self.fit_with_counts(x, labels, &sprinkled_terms(confusion, msl)?, run)
+        sprinkled_terms(&confusion, msl)
     }
 
-    /// Learns from `x` with `sprinkled[c]` artificial terms for class c. Gives the model and the training rows; these
-    /// are not what `transform` makes of the same documents, which it takes for new ones.
-    pub fn fit_with_counts(
+    /// The level at which most held-out documents come out right; the smaller of equals. The confusion matrix is that of all
+    /// documents: it holds decisions about documents held out, and no fold could count rare classes better.
+    fn best_msl(&self, x: &Matrix, target: &Target<'_>, confusion: &[Vec<u64>], run: &Run) -> Result<usize> {
+        let quiet = run.quiet();
+        // Documents without labels shape the space too, so folds have them.
+        let right = target.judge_rows(x, MSL_FOLDS, MSL_GRID.len(), FoldRows::All, run, |fold, verdict| {
+            for (choice, &msl) in MSL_GRID.iter().enumerate() {
+                let terms = sprinkled_terms(confusion, msl)?;
+                let (model, rows) = self.decompose(&fold.x, &fold.labels, &terms, &quiet)?;
+                verdict(choice, &rows, &model.transform(&fold.held, &quiet)?)?;
+            }
+            Ok(())
+        })?;
+        let mut best = (MSL_GRID[0], 0);
+        for (&msl, right) in MSL_GRID.iter().zip(right.unwrap_or_default()) {
+            let right = right.iter().filter(|&&good| good).count();
+            if right > best.1 {
+                best = (msl, right);
+            }
+        }
+        Ok(best.0)
+    }
+
+    /// Learns from `x` with `sprinkled[c]` artificial terms for class c.
+    fn decompose(
         &self,
         x: &Matrix,
         labels: &Labels,
         sprinkled: &[usize],
         run: &Run,
     ) -> Result<(SprinkleModel, Matrix)> {
-        self.check()?;
         let widened = widen(x, labels, sprinkled)?;
         let svd = truncated_svd(&widened, self.rank, 0, run)?;
         drop(widened);

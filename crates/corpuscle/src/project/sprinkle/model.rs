@@ -1,5 +1,6 @@
 //! The fitted model: an orthonormal basis of the unsprinkled training rows.
 
+use super::super::{ProjectorModel, Weights};
 use super::TermShift;
 use crate::matrix::small::{multiply_in_place, tall_product, transposed_product};
 use crate::matrix::svd::TruncatedSvd;
@@ -21,6 +22,83 @@ pub struct SprinkleModel {
     sprinkled: Vec<u64>,
     fold_in: bool,
     shift: Option<TermShift>,
+}
+
+impl ProjectorModel for SprinkleModel {
+    /// New documents beside the training rows: as they are, or folded in when the parameters said so.
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        if !self.fold_in {
+            return self.as_they_are(x, run);
+        }
+        let mut folded = run.install(|| x.multiply(&self.basis, &vec![0.0; self.rank()]))?;
+        for row in 0..folded.rows() {
+            let values = folded.row_mut(row).iter_mut();
+            values.zip(&self.shares).for_each(|(value, &share)| *value *= share as f32);
+        }
+        Ok(Matrix::from(folded))
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.basis.rows()
+    }
+
+    /// The basis, and one for what lies outside it when documents are compared as they are.
+    fn n_columns(&self) -> usize {
+        self.basis.cols() + usize::from(!self.fold_in)
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.basis.save("basis", out);
+        out.put_f64("shares", &[self.shares.len()], &self.shares);
+        out.put_f64("singular_values", &[self.singular_values.len()], &self.singular_values);
+        out.put_u64("sprinkled", &self.sprinkled);
+        if let Some(shift) = &self.shift {
+            out.scope("shift", |out| shift.save(out));
+        }
+        out.put_json("fold_in", &self.fold_in)
+    }
+
+    /// Dimensions stand for no term.
+    fn feature_names(&self, _before: Vec<String>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Through the basis as a product; what lies outside it, r = √(‖x‖² − ‖Qᵀx‖²), has the derivative (x − Q Qᵀx)/r.
+    fn gradient(&self, x: &Matrix, weights: &Weights<'_>, run: &Run) -> Result<Option<Dense>> {
+        let rank = self.rank();
+        let inside = run.install(|| x.multiply(&self.basis, &vec![0.0; rank]))?;
+        let inside = inside.row(0);
+        let mut through: Vec<f64> = (0..rank)
+            .map(|at| {
+                let share = if self.fold_in { self.shares[at] } else { 1.0 };
+                f64::from(weights.at(at)) * share
+            })
+            .collect();
+        let mut outside = 0.0;
+        if !self.fold_in {
+            let held: f64 = inside.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+            let length = (x.row(0).norm_squared() - held).max(0.0).sqrt();
+            outside = if length > 0.0 { f64::from(weights.at(rank)) / length } else { 0.0 };
+            through.iter_mut().zip(inside).for_each(|(to, &value)| *to -= outside * f64::from(value));
+        }
+        let mut gradient = Dense::zeros(self.n_inputs(), 1);
+        let negative_start = x.cols() - x.negative();
+        x.row(0).for_each(|column, value| {
+            let own: f64 = self.basis.row(column).iter().zip(&through).map(|(&q, t)| f64::from(q) * t).sum();
+            let sign = if column < negative_start { 1.0 } else { -1.0 };
+            gradient.row_mut(column)[0] = (own + outside * sign * f64::from(value)) as f32;
+        });
+        Ok(Some(gradient))
+    }
+
+    fn term_shift(&self) -> Option<&TermShift> {
+        self.shift()
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        vec![("sprinkled terms", self.sprinkled.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    }
 }
 
 impl SprinkleModel {
@@ -67,25 +145,6 @@ impl SprinkleModel {
     /// Whether new documents are taken through the decomposition too.
     pub fn fold_in(&self) -> bool {
         self.fold_in
-    }
-
-    /// How many columns come out: the basis, and one for what lies outside it when documents are compared as they are.
-    pub fn width(&self) -> usize {
-        self.basis.cols() + usize::from(!self.fold_in)
-    }
-
-    /// New documents beside the training rows: as they are, or folded in when the parameters said so.
-    pub fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
-        run.check()?;
-        if !self.fold_in {
-            return self.as_they_are(x, run);
-        }
-        let mut folded = run.install(|| x.multiply(&self.basis, &vec![0.0; self.rank()]))?;
-        for row in 0..folded.rows() {
-            let values = folded.row_mut(row).iter_mut();
-            values.zip(&self.shares).for_each(|(value, &share)| *value *= share as f32);
-        }
-        Ok(Matrix::from(folded))
     }
 
     /// The coordinates of documents in the basis, and the length of what lies outside it.
@@ -139,18 +198,6 @@ impl SprinkleModel {
     /// Artificial terms each class got.
     pub fn sprinkled(&self) -> &[u64] {
         &self.sprinkled
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
-        self.basis.save("basis", out);
-        out.put_f64("shares", &[self.shares.len()], &self.shares);
-        out.put_f64("singular_values", &[self.singular_values.len()], &self.singular_values);
-        out.put_u64("sprinkled", &self.sprinkled);
-        if let Some(shift) = &self.shift {
-            out.scope("shift", |out| shift.save(out));
-        }
-        out.put_json("fold_in", &self.fold_in)
     }
 
     /// Takes a model out of a store, checking it whole.

@@ -179,6 +179,7 @@ mod tests {
     use super::*;
     use crate::corpus::Labels;
     use crate::matrix::Csr;
+    use crate::project::{Projector, Target};
 
     /// Terms 0 and 1 share a class and no document; 2 and 3 share documents and no class.
     fn shifted() -> TermShift {
@@ -186,9 +187,9 @@ mod tests {
         let documents: [&[u32]; 8] = [&[0, 4], &[1, 4], &[0, 6], &[1, 6], &[5, 7], &[5, 7], &[2, 3, 4], &[2, 3, 5]];
         let x = Csr::from_rows(8, documents.map(|terms| terms.iter().map(|&t| (t, 1.0)).collect()));
         let labels = Labels::from_single(["a", "a", "a", "a", "b", "b", "a", "b"].map(Some));
-        let params = SprinkleParams { rank: 2, adaptive: false, terms: 8, ..SprinkleParams::default() };
+        let params = SprinkleParams { rank: 2, terms: 8.into(), ..SprinkleParams::default() };
         let x = Matrix::from(x);
-        let (model, rows) = params.fit(&x, &labels, &run).unwrap();
+        let (model, rows) = params.fit(&x, &Target::new(&labels), &run).unwrap();
         TermShift::of(&x, &model, &rows, &run).unwrap().unwrap()
     }
 
@@ -209,8 +210,8 @@ mod tests {
         let run = Run::new(1, 1).unwrap();
         let x = Matrix::from(Csr::from_rows(3, [vec![(0, 1.0), (1, 2.0)], vec![(1, 1.0), (2, 3.0)], vec![(0, 2.0)]]));
         let labels = Labels::from_single([Some("a"), Some("b"), Some("a")]);
-        let params = SprinkleParams { rank: 2, adaptive: false, terms: 4, ..SprinkleParams::default() };
-        let (model, rows) = params.fit(&x, &labels, &run).unwrap();
+        let params = SprinkleParams { rank: 2, terms: 4.into(), ..SprinkleParams::default() };
+        let (model, rows) = params.fit(&x, &Target::new(&labels), &run).unwrap();
         let shift = TermShift::of(&x, &model, &rows, &run).unwrap().unwrap();
         let column = |term: usize| -> Vec<f32> {
             let entry = |row: usize| rows.row(row).dense.iter().zip(model.basis().row(term)).map(|(a, b)| a * b).sum();

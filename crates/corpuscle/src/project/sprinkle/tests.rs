@@ -9,7 +9,7 @@ fn run() -> Run {
 }
 
 fn fixed(rank: usize, terms: usize) -> SprinkleParams {
-    SprinkleParams { rank, terms, adaptive: false, ..Default::default() }
+    SprinkleParams { rank, terms: Auto::Value(terms), ..Default::default() }
 }
 
 fn written_out(x: &Matrix) -> Dense {
@@ -56,7 +56,7 @@ fn figure_1_of_the_paper() {
     let documents: [&[u32]; 6] = [&[0, 1, 2], &[0, 2], &[0, 1, 2], &[3, 4, 5], &[3, 5], &[0, 3, 4, 5]];
     let x = Matrix::from(Csr::from_rows(6, documents.map(|terms| terms.iter().map(|&t| (t, 1.0)).collect())));
     let labels = Labels::from_single(["c1", "c1", "c1", "c2", "c2", "c2"].map(Some));
-    let (model, rows) = fixed(2, 1).fit(&x, &labels, &run()).unwrap();
+    let (model, rows) = fixed(2, 1).fit(&x, &Target::new(&labels), &run()).unwrap();
     let expected = [
         [1.10, 0.74, 1.04, -0.02, 0.02, -0.02],
         [0.90, 0.60, 0.84, 0.01, 0.03, 0.01],
@@ -82,8 +82,8 @@ proptest! {
     ) {
         let x = Matrix::from(random_sparse(rows, cols, seed));
         let labels = labelled(rows);
-        let params = fixed(rank, 0);
-        let (model, z) = params.fit_with_counts(&x, &labels, &sprinkled, &run()).unwrap();
+        let params = SprinkleParams { sprinkled: Some(sprinkled.clone()), ..fixed(rank, 0) };
+        let (model, z) = params.fit(&x, &Target::new(&labels), &run()).unwrap();
         let approximation = explicit(&x, &labels, &sprinkled, rank).0;
         let (test, real) = (model.transform(&x, &run()).unwrap(), written_out(&x));
         let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -110,14 +110,14 @@ fn folding_in_takes_a_document_through_the_decomposition() {
     let unlabelled = Labels::from_single(vec![None::<&str>; 30]);
     let params = SprinkleParams { fold_in: true, ..fixed(5, 3) };
     // Without labels the decomposition is plain, so a folded-in training document is its own training row.
-    let (model, rows) = params.fit(&x, &unlabelled, &run()).unwrap();
+    let (model, rows) = params.fit(&x, &Target::new(&unlabelled), &run()).unwrap();
     let folded = model.transform(&x, &run()).unwrap();
     assert_eq!(folded.cols(), 5);
     for (a, b) in rows.dense().values().iter().zip(folded.dense().values()) {
         assert!((a - b).abs() < 1e-4, "{a} {b}");
     }
     // With labels it is x V' V'ᵀ.
-    let (model, _) = params.fit(&x, &labelled(30), &run()).unwrap();
+    let (model, _) = params.fit(&x, &Target::new(&labelled(30)), &run()).unwrap();
     let folded = model.transform(&x, &run()).unwrap();
     let found = folded.dense().matmul_transposed(model.basis()).unwrap();
     let expected = explicit(&x, &labelled(30), &[3; 3], 5).1;
@@ -141,7 +141,7 @@ fn an_approximation_that_would_not_fit_is_never_built() {
     );
     let x = Matrix::from(sparse);
     let labels = Labels::from_single((0..rows).map(|row| Some(["a", "b", "c", "d"][(row % 4) as usize])));
-    let (model, rows) = fixed(4, 4).fit(&x, &labels, &run()).unwrap();
+    let (model, rows) = fixed(4, 4).fit(&x, &Target::new(&labels), &run()).unwrap();
     assert_eq!((rows.rows(), rows.cols(), model.rank()), (100_000, 5, 4));
 }
 
@@ -149,11 +149,11 @@ fn an_approximation_that_would_not_fit_is_never_built() {
 fn the_store_gives_back_the_same_and_threads_do_not_matter() {
     let x = Matrix::from(random_sparse(700, 600, 8));
     let labels = labelled(700);
-    let (model, rows) = fixed(9, 4).fit(&x, &labels, &run()).unwrap();
+    let (model, rows) = fixed(9, 4).fit(&x, &Target::new(&labels), &run()).unwrap();
     assert_eq!(round_trip(|out| model.save(out).unwrap(), SprinkleModel::load).unwrap(), model);
     for threads in [2, 8] {
         let run = Run::new(42, threads).unwrap();
-        assert_eq!(fixed(9, 4).fit(&x, &labels, &run).unwrap(), (model.clone(), rows.clone()));
+        assert_eq!(fixed(9, 4).fit(&x, &Target::new(&labels), &run).unwrap(), (model.clone(), rows.clone()));
     }
 }
 
@@ -167,27 +167,47 @@ fn sprinkling_separates_classes_and_more_terms_distort_the_matrix_more() {
 }
 
 #[test]
-fn the_confusion_matrix_decides_and_auto_must_be_decided_first() {
-    let x = Matrix::from(random_sparse(30, 20, 4));
+fn what_is_confused_gets_more_terms_and_every_auto_is_found_without_a_recipe() {
     let confusion = vec![vec![8, 2, 0], vec![2, 8, 0], vec![1, 0, 9]];
-    let params = SprinkleParams { rank: 4, ..Default::default() };
-    let (model, _) = params.fit_adaptive(&x, &labelled(30), &confusion, &run()).unwrap();
-    assert_eq!(model.sprinkled(), [10, 8, 2]);
-    let auto = SprinkleParams { msl: Msl::Auto, ..params.clone() };
-    assert!(auto.fit_adaptive(&x, &labelled(30), &confusion, &run()).unwrap_err().is_usage());
-    assert!(params.fit(&x, &labelled(30), &run()).unwrap_err().is_usage());
+    assert_eq!(sprinkled_terms(&confusion, 8).unwrap(), [10, 8, 2]);
+    // Classes b and a look alike and are confused with each other; c is by itself. Names are not in order.
+    let names = ["b", "c", "a"].map(String::from).to_vec();
+    let ids: Vec<u32> = (0..90).map(|row| row % 3).collect();
+    let labels = Labels::from_ids(names, &ids).unwrap();
+    let words = |row: u32| {
+        let own = if row % 3 == 1 { 10 } else { 0 };
+        let mut words: Vec<u32> = (0..3).map(|k| own + (row * 7 + k * 5 + row / 3) % 8).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.into_iter().map(|word| (word, 1.0)).collect()
+    };
+    let x = Matrix::from(Csr::from_rows(20, (0..90).map(words)));
+    for msl in [Auto::Value(8), Auto::Auto] {
+        let params = SprinkleParams { rank: 4, msl, ..Default::default() };
+        let (model, rows) = params.fit(&x, &Target::new(&labels), &run()).unwrap();
+        let terms = model.sprinkled();
+        assert!(terms[1] <= terms[0] && terms[1] <= terms[2], "{terms:?}");
+        // With what was found it is the same fit without asking anybody.
+        let again = params.resolved(&model);
+        assert!(!again.asks_judge());
+        assert_eq!(again.fit(&x, &Target::new(&labels), &run()).unwrap().1, rows);
+    }
+    let few = labels.only(&[0, 1, 2]);
+    let error = SprinkleParams::default().fit(&x, &Target::new(&few), &run()).unwrap_err();
+    assert!(error.to_string().contains("too few labelled documents"));
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
     let x = Matrix::from(random_sparse(30, 20, 4));
-    assert!(fixed(0, 1).fit(&x, &labelled(30), &run()).is_err());
-    assert!(fixed(2, 2_000_000).fit(&x, &labelled(30), &run()).is_err());
-    assert!(fixed(2, 1).fit(&x, &labelled(29), &run()).is_err());
-    assert!(fixed(2, 1).fit_with_counts(&x, &labelled(30), &[1], &run()).is_err());
+    assert!(fixed(0, 1).fit(&x, &Target::new(&labelled(30)), &run()).is_err());
+    assert!(fixed(2, 2_000_000).fit(&x, &Target::new(&labelled(30)), &run()).is_err());
+    assert!(fixed(2, 1).fit(&x, &Target::new(&labelled(29)), &run()).is_err());
+    let wrong = SprinkleParams { sprinkled: Some(vec![1]), ..fixed(2, 1) };
+    assert!(wrong.fit(&x, &Target::new(&labelled(30)), &run()).is_err());
     let zeros = Matrix::from(Csr::empty(30, 4));
-    assert!(fixed(2, 1).fit(&zeros, &labelled(30), &run()).unwrap_err().to_string().contains("zeros"));
-    let (model, rows) = fixed(2, 1).fit(&x, &labelled(30), &run()).unwrap();
+    assert!(fixed(2, 1).fit(&zeros, &Target::new(&labelled(30)), &run()).unwrap_err().to_string().contains("zeros"));
+    let (model, rows) = fixed(2, 1).fit(&x, &Target::new(&labelled(30)), &run()).unwrap();
     assert!(model.transform(&Matrix::from(Csr::empty(1, 21)), &run()).is_err());
     assert!(model.mean_square_distortion(&Matrix::from(Csr::empty(3, 20)), &rows, &run()).is_err());
 }

@@ -24,13 +24,13 @@
 //! topics per document, and in using fewer components when there are not as many directions as asked for.
 //!
 //! ```
-//! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::VarNormParams};
+//! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::{Projector, Target, VarNormParams}};
 //! // Both topics vary in the last column only.
 //! let x = Matrix::from(Csr::from_rows(3, [vec![(0, 1.0)], vec![(0, 1.0), (2, 2.0)], vec![(1, 1.0)], vec![(1, 1.0), (2, 1.0)]]));
 //! let labels = Labels::from_single(["a", "a", "b", "b"].map(Some));
 //! let run = Run::new(42, 1)?;
-//! let model = VarNormParams { components: 1, ..VarNormParams::default() }.fit(&x, &labels, &run)?;
-//! let projected = model.transform(x, &run)?;
+//! let params = VarNormParams { components: 1, ..VarNormParams::default() };
+//! let (_, projected) = params.fit(&x, &Target::new(&labels), &run)?;
 //! assert!((projected.row(0).inner(&projected.row(1)) - 1.0).abs() < 1e-5);
 //! assert!((projected.row(1).norm_squared() - 1.0).abs() < 1e-5);
 //! # Ok::<(), corpuscle::Error>(())
@@ -46,12 +46,16 @@ pub use variability::{TopicVariability, intra_topic_variability};
 
 use serde::{Deserialize, Serialize};
 
+use super::lsi::check_iterations;
 use super::members::{About, Centred, Members};
-use crate::corpus::Labels;
+use super::{Columns, Projector, ProjectorModel, Target};
 use crate::matrix::Matrix;
 use crate::matrix::panel::Operator;
 use crate::matrix::svd::{check_finite, truncated_svd_of};
-use crate::{Error, Result, Run};
+use crate::param;
+use crate::params::{Checks, Param, Params};
+use crate::store::StoreReader;
+use crate::{Result, Run};
 
 /// How many directions to remove and how hard to look for them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,25 +73,34 @@ impl Default for VarNormParams {
     }
 }
 
-impl VarNormParams {
-    /// Names a value out of range.
-    pub fn check(&self) -> Result<()> {
-        match self.components {
-            0 => return Err(Error::parameter("varnorm", "components", 0, "must be at least 1")),
-            1..=20_000 => {}
-            more => return Err(Error::parameter("varnorm", "components", more, "must be at most 20000; 60 is usual")),
-        }
-        match self.iterations {
-            0..=10_000 => Ok(()),
-            more => Err(Error::parameter("varnorm", "iterations", more, "must be at most 10000 (0: automatic)")),
-        }
+impl Params for VarNormParams {
+    const NAME: &'static str = "varnorm";
+    const ABOUT: &'static str = "removes the directions in which documents of one topic differ most";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("components", components, "directions to remove"),
+            param!("iterations", iterations, "steps of the solver, 16 vectors each; 0 for automatic"),
+        ]
     }
 
+    fn check(&self) -> Result<()> {
+        let good = (1..=20_000).contains(&self.components);
+        let checks =
+            Checks::of(Self::NAME).that(good, "components", &self.components, "must be from 1 to 20000; 60 is usual");
+        check_iterations(checks, self.iterations).done()
+    }
+}
+
+impl Projector for VarNormParams {
+    type Model = VarNormModel;
+    const MAKES: Columns = Columns::Beside;
+
     /// Learns from the labelled rows of `x` which directions to remove.
-    pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<VarNormModel> {
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(VarNormModel, Matrix)> {
         self.check()?;
         check_finite(x)?;
-        let (members_of, members) = Members::of("varnorm", x, labels)?;
+        let (members_of, members) = Members::of(Self::NAME, x, target.labels())?;
         let svd = run.install(|| {
             let operator = Operator::new(&members_of);
             let centred = Centred::new(&operator, &members, About::ClassMeans);
@@ -100,6 +113,17 @@ impl VarNormParams {
                 "varnorm: documents of one topic differ in {found} directions, so {found} are removed and not {asked}"
             ));
         }
-        Ok(VarNormModel::new(x, svd.vectors, svd.singular_values.iter().map(|value| value * value).collect()))
+        let eigenvalues = svd.singular_values.iter().map(|value| value * value).collect();
+        let model = VarNormModel::new(x, svd.vectors, eigenvalues);
+        let rows = model.transform(x, run)?;
+        Ok((model, rows))
+    }
+
+    fn load(&self, store: &StoreReader<'_>) -> Result<VarNormModel> {
+        VarNormModel::load(store)
+    }
+
+    fn needs_labels(&self) -> bool {
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! A fitted `varnorm`: the directions to remove.
 
+use super::super::{ProjectorModel, Weights};
 use crate::matrix::small::subtract_product;
 use crate::matrix::{Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
@@ -33,48 +34,9 @@ impl VarNormModel {
         VarNormModel { vectors, eigenvalues, make: Make::of(x) }
     }
 
-    /// The documents without those directions; see the [module](crate::project) for what comes out.
-    pub fn transform(&self, x: Matrix, run: &Run) -> Result<Matrix> {
-        run.check()?;
-        let make = Make::of(&x);
-        for (what, expected, found) in [
-            ("sparse columns for varnorm", self.make.sparse, make.sparse),
-            ("dense columns for varnorm", self.make.dense, make.dense),
-            ("negative columns for varnorm", self.make.negative, make.negative),
-        ] {
-            if expected != found {
-                return Err(Error::Shape { what, expected, found });
-            }
-        }
-        let removed = run.install(|| x.multiply(&self.vectors, &vec![0.0; self.components()]))?;
-        let (sparse, mut dense, negative) = x.into_parts();
-        if self.is_explicit() {
-            run.install(|| subtract_product(&mut dense, &removed, 0..self.components(), &self.vectors.transpose()));
-            return Matrix::new(sparse, dense, 0);
-        }
-        Matrix::new(sparse, dense.beside(&removed)?, negative + self.components())
-    }
-
     /// Whether projected rows are written out: dense ones without columns that count negatively are.
     fn is_explicit(&self) -> bool {
         self.make.sparse == 0 && self.make.negative == 0
-    }
-
-    /// The weights of input columns that score a document as `weights` of the output columns score its projection: what
-    /// a term adds to a score, directly and through the directions.
-    pub fn pull_back(&self, weights: &Dense) -> Result<Dense> {
-        if weights.rows() != self.width() {
-            return Err(Error::Shape { what: "weights after varnorm", expected: self.width(), found: weights.rows() });
-        }
-        let part = |from: usize, to: usize| weights.select_rows(&(from..to).collect::<Vec<_>>());
-        let mut own = part(0, self.n_columns());
-        let (through, sign) = match self.is_explicit() {
-            true => (self.vectors.transposed_matmul(&own)?, -1.0),
-            false => (part(self.n_columns(), self.width()), 1.0),
-        };
-        let through = self.vectors.matmul(&through)?;
-        own.values_mut().iter_mut().zip(through.values()).for_each(|(own, through)| *own += sign * through);
-        Ok(own)
     }
 
     /// Directions removed.
@@ -92,23 +54,6 @@ impl VarNormModel {
         &self.eigenvalues
     }
 
-    /// How many columns the input must have.
-    pub fn n_columns(&self) -> usize {
-        self.vectors.rows()
-    }
-
-    /// How many columns come out.
-    pub fn width(&self) -> usize {
-        self.n_columns() + if self.is_explicit() { 0 } else { self.components() }
-    }
-
-    /// Puts the model into a store.
-    pub fn save(&self, out: &mut StoreWriter) {
-        self.vectors.save("vectors", out);
-        out.put_f64("eigenvalues", &[self.components()], &self.eigenvalues);
-        out.put_u64("make", &[self.make.sparse as u64, self.make.dense as u64, self.make.negative as u64]);
-    }
-
     /// Takes a model out of a store, checking it whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let vectors = Dense::load(store, "vectors", None, None)?;
@@ -120,5 +65,71 @@ impl VarNormModel {
         }
         let make = Make { sparse: sizes[0] as usize, dense: sizes[1] as usize, negative: sizes[2] as usize };
         Ok(VarNormModel { vectors, eigenvalues, make })
+    }
+}
+
+impl ProjectorModel for VarNormModel {
+    /// The documents without those directions; see the [module](crate::project) for what comes out.
+    fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        run.check()?;
+        let make = Make::of(x);
+        for (what, expected, found) in [
+            ("sparse columns for varnorm", self.make.sparse, make.sparse),
+            ("dense columns for varnorm", self.make.dense, make.dense),
+            ("negative columns for varnorm", self.make.negative, make.negative),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        let removed = run.install(|| x.multiply(&self.vectors, &vec![0.0; self.components()]))?;
+        let (sparse, mut dense, negative) = x.clone().into_parts();
+        if self.is_explicit() {
+            run.install(|| subtract_product(&mut dense, &removed, 0..self.components(), &self.vectors.transpose()));
+            return Matrix::new(sparse, dense, 0);
+        }
+        Matrix::new(sparse, dense.beside(&removed)?, negative + self.components())
+    }
+
+    fn n_inputs(&self) -> usize {
+        self.vectors.rows()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.n_inputs() + if self.is_explicit() { 0 } else { self.components() }
+    }
+
+    fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        self.vectors.save("vectors", out);
+        out.put_f64("eigenvalues", &[self.components()], &self.eigenvalues);
+        out.put_u64("make", &[self.make.sparse as u64, self.make.dense as u64, self.make.negative as u64]);
+        Ok(())
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    /// What a term adds to a score, directly and through the directions.
+    fn gradient(&self, x: &Matrix, weights: &Weights<'_>, _run: &Run) -> Result<Option<Dense>> {
+        let inputs = self.n_inputs();
+        let (through, sign): (Vec<f32>, f32) = match self.is_explicit() {
+            // Rows are written out: w·(x − V Vᵀx) = (w − V Vᵀw)·x.
+            true => {
+                let own = Dense::new(inputs, 1, weights.range(0..inputs))?;
+                (self.vectors.transposed_matmul(&own)?.values().to_vec(), -1.0)
+            }
+            false => (weights.range(inputs..self.n_columns()), 1.0),
+        };
+        let mut gradient = Dense::zeros(inputs, 1);
+        x.row(0).for_each(|column, _| {
+            let product: f32 = self.vectors.row(column).iter().zip(&through).map(|(a, b)| a * b).sum();
+            gradient.row_mut(column)[0] = weights.at(column) + sign * product;
+        });
+        Ok(Some(gradient))
+    }
+
+    fn evens_out_topics(&self) -> bool {
+        true
     }
 }

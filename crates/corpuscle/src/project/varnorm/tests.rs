@@ -1,5 +1,6 @@
 use super::*;
-use crate::classify::{KnnParams, SvmParams};
+use crate::classify::{Classifier, ClassifierModel, KnnParams, SvmParams};
+use crate::corpus::Labels;
 use crate::matrix::small::transposed_product;
 use crate::matrix::svd::tests::random_sparse;
 use crate::matrix::{Csr, Dense};
@@ -44,7 +45,7 @@ proptest! {
     ) {
         let x = Matrix::from(random_sparse(n, d, seed));
         let run = Run::new(seed, 1).unwrap();
-        let model = params(components).fit(&x, &labels(n, classes), &run).unwrap();
+        let model = params(components).fit(&x, &Target::new(&labels(n, classes)), &run).unwrap().0;
         let gram = transposed_product(model.vectors(), model.vectors(), 0);
         for i in 0..model.components() {
             for j in 0..model.components() {
@@ -67,17 +68,20 @@ fn classifiers_see_the_written_out_rows() {
     let x = Matrix::from(random_sparse(210, 80, 2));
     let labels = labels(210, 7);
     let run = Run::new(1, 2).unwrap();
-    let model = params(10).fit(&x, &labels, &run).unwrap();
+    let model = params(10).fit(&x, &Target::new(&labels), &run).unwrap().0;
     let explicit = written_out(&x, &model);
-    let projected = model.transform(x, &run).unwrap();
-    assert_eq!((projected.cols(), projected.negative(), model.width()), (90, 10, 90));
+    let projected = model.transform(&x, &run).unwrap();
+    assert_eq!((projected.cols(), projected.negative(), model.n_columns()), (90, 10, 90));
     assert_same_inner_products(&projected, &explicit);
     let (train, test): (Vec<usize>, Vec<usize>) = (0..210).partition(|row| row % 3 > 0);
     let known = labels.select(&train);
     for metric in [crate::classify::Metric::Cosine, crate::classify::Metric::Euclidean] {
         let scores = |x: &Matrix| {
             let knn = KnnParams { k: 5, metric, ..Default::default() };
-            knn.fit(&x.select_rows(&train), &known, None, &run).unwrap().scores(&x.select_rows(&test), &run).unwrap()
+            knn.fit(&x.select_rows(&train), &Target::new(&known), &run)
+                .unwrap()
+                .scores(&x.select_rows(&test), &run)
+                .unwrap()
         };
         let (ours, theirs) = (scores(&projected), scores(&explicit));
         for (a, b) in ours.values().iter().zip(theirs.values()) {
@@ -86,7 +90,10 @@ fn classifiers_see_the_written_out_rows() {
     }
     let scores = |x: &Matrix| {
         let svm = SvmParams { tolerance: 1e-6, max_iter: 5000, ..Default::default() };
-        svm.fit(&x.select_rows(&train), &known, None, &run).unwrap().scores(&x.select_rows(&test), &run).unwrap()
+        svm.fit(&x.select_rows(&train), &Target::new(&known), &run)
+            .unwrap()
+            .scores(&x.select_rows(&test), &run)
+            .unwrap()
     };
     let (ours, theirs) = (scores(&projected), scores(&explicit));
     for (a, b) in ours.values().iter().zip(theirs.values()) {
@@ -100,16 +107,16 @@ fn dense_mixed_and_already_projected_matrices_are_projected_in_their_own_geometr
     let labels = labels(60, 4);
     let run = Run::new(1, 1).unwrap();
     let all = Matrix::from(sparse.clone());
-    let first = params(4).fit(&all, &labels, &run).unwrap();
-    let plain = written_out(&all, &params(9).fit(&all, &labels, &run).unwrap());
+    let first = params(4).fit(&all, &Target::new(&labels), &run).unwrap().0;
+    let plain = written_out(&all, &params(9).fit(&all, &Target::new(&labels), &run).unwrap().0);
 
     // Dense rows stay dense, as wide as they were.
     let mut dense = Dense::zeros(60, 30);
     (0..60).for_each(|row| all.row(row).for_each(|column, value| dense.row_mut(row)[column] = value));
     let dense = Matrix::from(dense);
-    let model = params(9).fit(&dense, &labels, &run).unwrap();
-    let projected = model.transform(dense, &run).unwrap();
-    assert_eq!((projected.cols(), projected.negative(), model.width()), (30, 0, 30));
+    let model = params(9).fit(&dense, &Target::new(&labels), &run).unwrap().0;
+    let projected = model.transform(&dense, &run).unwrap();
+    assert_eq!((projected.cols(), projected.negative(), model.n_columns()), (30, 0, 30));
     assert_same_inner_products(&projected, &plain);
 
     // Half sparse, half dense.
@@ -122,13 +129,13 @@ fn dense_mixed_and_already_projected_matrices_are_projected_in_their_own_geometr
         columns.iter().zip(values).for_each(|(&column, &value)| half.row_mut(row)[column as usize] = value);
     }
     let mixed = Matrix::new(sparse.select_columns(&left), half, 0).unwrap();
-    let projected = params(9).fit(&mixed, &labels, &run).unwrap().transform(mixed, &run).unwrap();
+    let projected = params(9).fit(&mixed, &Target::new(&labels), &run).unwrap().0.transform(&mixed, &run).unwrap();
     assert_eq!((projected.cols(), projected.negative()), (39, 9));
     assert_same_inner_products(&projected, &plain);
 
     // Four directions, then five of what is left, are the nine leading ones.
-    let once = first.transform(all, &run).unwrap();
-    let twice = params(5).fit(&once, &labels, &run).unwrap().transform(once, &run).unwrap();
+    let once = first.transform(&all, &run).unwrap();
+    let twice = params(5).fit(&once, &Target::new(&labels), &run).unwrap().0.transform(&once, &run).unwrap();
     assert_eq!(twice.negative(), 9);
     assert_same_inner_products(&twice, &plain);
 }
@@ -138,21 +145,23 @@ fn other_stages_take_what_comes_out() {
     let x = Matrix::from(random_sparse(60, 30, 3));
     let labels = labels(60, 4);
     let run = Run::new(1, 1).unwrap();
-    let model = params(6).fit(&x, &labels, &run).unwrap();
+    let model = params(6).fit(&x, &Target::new(&labels), &run).unwrap().0;
     let explicit = written_out(&x, &model);
-    let projected = model.transform(x, &run).unwrap();
-    let normalize = |x: &Matrix| NormalizeParams {}.fit(x, &run).unwrap().transform(x.clone()).unwrap();
+    let projected = model.transform(&x, &run).unwrap();
+    let normalize = |x: &Matrix| NormalizeParams {}.fit(x, &Target::new(&Labels::none(x.rows())), &run).unwrap().1;
     assert_same_inner_products(&normalize(&projected), &normalize(&explicit));
     // More dimensions than are left: 24, and not noise in the place of the six that are gone.
     for rank in [5, 100] {
-        let lsi = |x: &Matrix| LsiParams { rank, ..Default::default() }.fit(x, &run).unwrap().1;
+        let lsi = |x: &Matrix| {
+            LsiParams { rank, ..Default::default() }.fit(x, &Target::new(&Labels::none(x.rows())), &run).unwrap().1
+        };
         let (ours, theirs) = (lsi(&projected), lsi(&explicit));
         assert_eq!(ours.cols(), theirs.cols());
         assert_same_inner_products(&ours, &theirs);
     }
     let sprinkle = |x: &Matrix| {
-        let params = SprinkleParams { rank: 6, adaptive: false, ..Default::default() };
-        params.fit(x, &labels, &run).unwrap().1
+        let params = SprinkleParams { rank: 6, terms: 8.into(), ..Default::default() };
+        params.fit(x, &Target::new(&labels), &run).unwrap().1
     };
     assert_same_inner_products(&sprinkle(&projected), &sprinkle(&explicit));
 }
@@ -163,10 +172,11 @@ fn unlabelled_rows_are_transformed_and_not_fitted_on() {
     let run = Run::new(1, 1).unwrap();
     let known: Vec<usize> = (0..40).filter(|row| row % 5 > 0).collect();
     let some = Labels::from_single((0..40).map(|row| (row % 5 > 0).then(|| format!("c{}", row % 3))));
-    let all = params(3).fit(&Matrix::from(x.clone()), &some, &run).unwrap();
-    let alone = params(3).fit(&Matrix::from(x.select_rows(&known)), &some.select(&known), &run).unwrap();
+    let all = params(3).fit(&Matrix::from(x.clone()), &Target::new(&some), &run).unwrap().0;
+    let alone =
+        params(3).fit(&Matrix::from(x.select_rows(&known)), &Target::new(&some.select(&known)), &run).unwrap().0;
     assert_eq!(all, alone);
-    assert_eq!(all.transform(Matrix::from(x), &run).unwrap().rows(), 40);
+    assert_eq!(all.transform(&Matrix::from(x), &run).unwrap().rows(), 40);
 }
 
 #[test]
@@ -175,15 +185,15 @@ fn bits_do_not_depend_on_threads_and_survive_the_store() {
     let labels = labels(900, 9);
     let fit = |threads| {
         let run = Run::new(3, threads).unwrap();
-        let model = params(20).fit(&x, &labels, &run).unwrap();
-        let rows = model.transform(x.clone(), &run).unwrap();
+        let model = params(20).fit(&x, &Target::new(&labels), &run).unwrap().0;
+        let rows = model.transform(&x, &run).unwrap();
         (model, rows)
     };
     let one = fit(1);
     assert!(fit(2) == one && fit(8) == one);
-    assert_eq!(round_trip(|out| one.0.save(out), VarNormModel::load).unwrap(), one.0);
+    assert_eq!(round_trip(|out| one.0.save(out).unwrap(), VarNormModel::load).unwrap(), one.0);
     let damaged = |out: &mut crate::store::StoreWriter| {
-        one.0.save(out);
+        one.0.save(out).unwrap();
         out.put_u64("make", &[1, 2, 0]);
     };
     assert!(round_trip(damaged, VarNormModel::load).is_err());
@@ -194,19 +204,19 @@ fn fewer_directions_and_none_and_what_is_refused() {
     let run = Run::new(1, 1).unwrap();
     // Two topics of two documents: they can differ in two directions.
     let x = Matrix::from(random_sparse(4, 9, 1));
-    let model = params(60).fit(&x, &labels(4, 2), &run).unwrap();
+    let model = params(60).fit(&x, &Target::new(&labels(4, 2)), &run).unwrap().0;
     assert_eq!(model.components(), 2);
     // Alone in its topic, no document differs from another.
-    let model = params(60).fit(&x, &labels(4, 4), &run).unwrap();
+    let model = params(60).fit(&x, &Target::new(&labels(4, 4)), &run).unwrap().0;
     assert_eq!(model.components(), 0);
-    assert_eq!(model.transform(x.clone(), &run).unwrap(), x);
+    assert_eq!(model.transform(&x, &run).unwrap(), x);
     assert!(params(0).check().unwrap_err().is_usage());
     assert!(params(30_000).check().is_err());
-    assert!(params(2).fit(&x, &labels(3, 2), &run).is_err());
+    assert!(params(2).fit(&x, &Target::new(&labels(3, 2)), &run).is_err());
     let none = Labels::from_single([None::<&str>; 4]);
-    assert!(params(2).fit(&x, &none, &run).unwrap_err().to_string().contains("none of the 4 documents"));
+    assert!(params(2).fit(&x, &Target::new(&none), &run).unwrap_err().to_string().contains("none of the 4 documents"));
     let nan = Matrix::from(Csr::from_rows(1, [vec![(0, f32::NAN)], vec![]]));
-    assert!(params(1).fit(&nan, &labels(2, 1), &run).is_err());
-    let model = params(1).fit(&x, &labels(4, 2), &run).unwrap();
-    assert!(model.transform(Matrix::from(Csr::empty(1, 8)), &run).is_err());
+    assert!(params(1).fit(&nan, &Target::new(&labels(2, 1)), &run).is_err());
+    let model = params(1).fit(&x, &Target::new(&labels(4, 2)), &run).unwrap().0;
+    assert!(model.transform(&Matrix::from(Csr::empty(1, 8)), &run).is_err());
 }

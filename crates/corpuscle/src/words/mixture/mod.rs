@@ -48,6 +48,12 @@ pub enum Covariance {
     Diagonal,
 }
 
+crate::words!(Covariance {
+    SharedFull = "shared-full",
+    SharedSpherical = "shared-spherical",
+    Diagonal = "diagonal",
+});
+
 /// Parameters of the mixture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

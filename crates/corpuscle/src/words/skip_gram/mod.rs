@@ -45,6 +45,7 @@ use self::kernels::{Lane, lanes};
 use self::sample::{Negatives, keep_chances};
 use self::tables::{SharedTables, Tables};
 use super::WordVectors;
+use crate::params::Checks;
 use crate::text::{Lexicon, Tokens};
 use crate::{Error, Result, Run};
 
@@ -58,6 +59,8 @@ pub enum Architecture {
     /// The words around a word predict it.
     Cbow,
 }
+
+crate::words!(Architecture { SkipGram = "skip-gram", Cbow = "cbow" });
 
 /// Parameters of skip-gram and CBOW.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,34 +113,25 @@ const SLAB: usize = 1 << 20;
 impl SkipGramParams {
     /// Checks every value; the error names the one out of range.
     pub fn check(&self) -> Result<()> {
-        self.check_as("words")
+        self.checks("words").done()
     }
 
     /// The same for the stage `stage`.
-    pub(crate) fn check_as(&self, stage: &'static str) -> Result<()> {
-        let between = |name: &'static str, value: usize, least: usize, most: usize| {
-            if (least..=most).contains(&value) {
-                return Ok(());
-            }
-            Err(Error::parameter(stage, name, value, format!("must be from {least} to {most}")))
+    pub(crate) fn checks(&self, stage: &'static str) -> Checks {
+        let between = |checks: Checks, name: &'static str, value: usize, least: usize, most: usize| {
+            checks.that((least..=most).contains(&value), name, &value, format!("must be from {least} to {most}"))
         };
-        between("dim", self.dim, 1, 4096)?;
-        between("window", self.window, 1, 100)?;
-        between("negatives", self.negatives, 1, 1000)?;
-        between("epochs", self.epochs, 1, 100_000)?;
-        if self.min_count == 0 {
-            return Err(Error::parameter(stage, "min_count", 0, "must be at least 1"));
-        }
-        if !(0.0..=1.0).contains(&self.subsample) {
-            return Err(Error::parameter(stage, "subsample", self.subsample, "must be from 0 to 1"));
-        }
-        if !(self.rate > 0.0 && self.rate <= 1.0) {
-            return Err(Error::parameter(stage, "rate", self.rate, "must be above 0 and at most 1"));
-        }
-        if !(self.last_rate >= 0.0 && self.last_rate <= self.rate) {
-            return Err(Error::parameter(stage, "last_rate", self.last_rate, "must be from 0 to the first rate"));
-        }
-        Ok(())
+        let checks = between(Checks::of(stage), "dim", self.dim, 1, 4096);
+        let checks = between(checks, "window", self.window, 1, 100);
+        let checks = between(checks, "negatives", self.negatives, 1, 1000);
+        let checks = between(checks, "epochs", self.epochs, 1, 100_000);
+        let (rate, last) = (self.rate > 0.0 && self.rate <= 1.0, (0.0..=self.rate).contains(&self.last_rate));
+        let share = (0.0..=1.0).contains(&self.subsample);
+        checks
+            .that(self.min_count > 0, "min_count", &0, "must be at least 1")
+            .that(share, "subsample", &self.subsample, "must be from 0 to 1")
+            .that(rate, "rate", &self.rate, "must be above 0 and at most 1")
+            .that(last, "last_rate", &self.last_rate, "must be from 0 to the first rate")
     }
 
     /// Trains a vector for every word that occurs often enough.

@@ -1,0 +1,96 @@
+//! The shape of every method that scores classes: params, `fit`, model.
+
+use std::fmt::Debug;
+
+use super::{LinearModel, NearDocument};
+use crate::corpus::Labels;
+use crate::matrix::{Dense, Matrix};
+use crate::params::Params;
+use crate::project::Target;
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Result, Run};
+
+/// Matrix to scores, not yet fitted.
+pub trait Classifier: Params {
+    /// What fitting gives.
+    type Model: ClassifierModel + 'static;
+    /// Whether it can learn from its own decisions about unlabelled documents.
+    const SELF_TRAINS: bool = false;
+
+    /// Learns from the labelled rows of `x`.
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Self::Model>;
+
+    /// Takes a fitted model out of a store, checking it whole.
+    fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Self::Model>;
+
+    /// The same with what fitting has found in place of `auto`.
+    #[must_use]
+    fn resolved(&self, _model: &Self::Model) -> Self {
+        self.clone()
+    }
+
+    /// The same, looser where that saves time, for fits whose scores only place thresholds and sigmoids.
+    #[must_use]
+    fn rough(&self) -> Self {
+        self.clone()
+    }
+
+    /// What stands for the method while something before it is chosen. One that finds a value of its own comes at a few fixed
+    /// ones, the best of which counts: to find it anew for every fit of a choice would take thirty fits where two will do.
+    fn variants(&self) -> Vec<Self> {
+        vec![self.rough()]
+    }
+
+    /// Steps that fitting reports, when known beforehand.
+    fn steps(&self, _labels: &Labels) -> Option<u64> {
+        None
+    }
+}
+
+/// Matrix to scores, fitted.
+pub trait ClassifierModel: Debug + Send + Sync {
+    /// Scores: documents × classes.
+    fn scores(&self, x: &Matrix, run: &Run) -> Result<Dense>;
+    /// How many classes it scores.
+    fn n_classes(&self) -> usize;
+    /// How many columns a matrix must have.
+    fn n_inputs(&self) -> usize;
+    /// Puts the model into a store.
+    fn save(&self, out: &mut StoreWriter) -> Result<()>;
+
+    /// Probabilities when the method has them of its own.
+    fn own_probabilities(&self, _scores: &Dense) -> Option<Dense> {
+        None
+    }
+
+    /// The score from which a label is given when nothing better is known.
+    fn usual_threshold(&self) -> f32 {
+        0.0
+    }
+
+    /// The weights, when the method is linear: what an explanation is made of.
+    fn linear(&self) -> Option<&LinearModel> {
+        None
+    }
+
+    /// The documents it has kept that are nearest to each row of `x`; `None` for a method that keeps none.
+    fn nearest(&self, _x: &Matrix, _count: usize, _run: &Run) -> Result<Option<Vec<Vec<NearDocument>>>> {
+        Ok(None)
+    }
+
+    /// How much each row leans to a class against another, measured so that it changes smoothly with the row, for a method
+    /// whose scores do not; `None` for any other. The first row is the whole document, the others are variants of it.
+    fn leaning(&self, _x: &Matrix, _class: u32, _against: Option<u32>, _run: &Run) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
+
+    /// The derivative of [`ClassifierModel::leaning`] by the columns of the document `x`, one row.
+    fn leaning_gradient(&self, _x: &Matrix, _class: u32, _against: Option<u32>, _run: &Run) -> Result<Option<Dense>> {
+        Ok(None)
+    }
+
+    /// What was reached in fitting, for people: (what, value).
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,202 @@
+//! The stages that recipes can name: those of the house, and any of a user's own.
+//!
+//! ```
+//! use corpuscle::project::LsiParams;
+//! use corpuscle::recipe::{Registry, Stage};
+//! let registry = Registry::standard();
+//! assert_eq!(registry.find("lsi").map(|stage| stage.parameters[0].default.clone()), Some("100".to_string()));
+//! // A stage is a params struct with its traits; see the example `own_stage` for one from outside this crate.
+//! assert!(registry.clone().with(Stage::projector::<LsiParams>()).is_err(), "there is one of that name already");
+//! ```
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use super::arguments::Arguments;
+use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer};
+use super::model::Model;
+use super::plan::{self, Recipe};
+use crate::classify::{Classifier, Framed, KnnParams, LogisticParams, SvmParams};
+use crate::params::{Form, Params};
+use crate::project::{
+    DcotParams, DiscriminantParams, InformationGainParams, LsiParams, NormalizeParams, Projector, SprinkleParams,
+    VarNormParams,
+};
+use crate::text::WordsParams;
+use crate::vectorize::{
+    AverageParams, BinaryParams, BowvParams, ConceptsParams, CountsParams, ScdvParams, TfidfParams, Vectorizer,
+};
+use crate::{Error, Result, Run};
+
+/// The kinds of stage, in the order they can follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageKind {
+    /// Texts to words.
+    Words,
+    /// Words to matrix.
+    Vectorize,
+    /// Matrix to matrix.
+    Project,
+    /// Matrix to scores.
+    Classify,
+}
+
+/// A parameter of a stage, for people and programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// What its text looks like.
+    pub form: Form,
+    /// The text of its default; empty for another way to say what a parameter before it says.
+    pub default: String,
+}
+
+/// A stage of any kind with its arguments, not yet fitted.
+#[derive(Debug, Clone)]
+pub(super) enum AnyStage {
+    Words(WordsParams),
+    Vectorize(Arc<dyn AnyVectorizer>),
+    Project(Arc<dyn AnyProjector>),
+    Classify(Arc<dyn AnyClassifier>),
+}
+
+/// A stage that recipes can name.
+#[derive(Clone)]
+pub struct Stage {
+    /// The name.
+    pub name: &'static str,
+    /// The kind.
+    pub kind: StageKind,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Its parameters; the first may be given by position.
+    pub parameters: Vec<Parameter>,
+    read: fn(&Arguments<'_>) -> Result<AnyStage>,
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stage").field("name", &self.name).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    fn of<P: Params>(kind: StageKind, read: fn(&Arguments<'_>) -> Result<AnyStage>) -> Self {
+        let default = P::default();
+        let parameter = |param: crate::params::Param<P>| Parameter {
+            name: param.name,
+            about: param.about,
+            default: param.show(&default),
+            form: param.form,
+        };
+        let parameters = P::table().into_iter().map(parameter).collect();
+        Stage { name: P::NAME, kind, about: P::ABOUT, parameters, read }
+    }
+
+    /// The stage that makes words of texts.
+    fn words() -> Self {
+        Self::of::<WordsParams>(StageKind::Words, |arguments| Ok(AnyStage::Words(arguments.read()?)))
+    }
+
+    /// A stage that makes a matrix of words.
+    pub fn vectorizer<P: Vectorizer>() -> Self {
+        Self::of::<P>(StageKind::Vectorize, |arguments| Ok(AnyStage::Vectorize(Arc::new(arguments.read::<P>()?))))
+    }
+
+    /// A stage that makes a matrix of a matrix.
+    pub fn projector<P: Projector>() -> Self {
+        Self::of::<P>(StageKind::Project, |arguments| Ok(AnyStage::Project(Arc::new(arguments.read::<P>()?))))
+    }
+
+    /// A stage that makes scores of a matrix. It gets the parameters of every classifier beside its own: `calibrate` and, where
+    /// it can, `self_training`.
+    pub fn classifier<P: Classifier>() -> Self {
+        Self::of::<Framed<P>>(StageKind::Classify, |arguments| {
+            Ok(AnyStage::Classify(Arc::new(arguments.read::<Framed<P>>()?)))
+        })
+    }
+
+    /// Reads the arguments of a call.
+    pub(super) fn read(&self, arguments: &Arguments<'_>) -> Result<AnyStage> {
+        (self.read)(arguments)
+    }
+}
+
+/// Stages by name.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    stages: Vec<Stage>,
+}
+
+impl Registry {
+    /// The stages of the house.
+    pub fn standard() -> Self {
+        Registry {
+            stages: vec![
+                Stage::words(),
+                Stage::vectorizer::<CountsParams>(),
+                Stage::vectorizer::<BinaryParams>(),
+                Stage::vectorizer::<TfidfParams>(),
+                Stage::vectorizer::<ScdvParams>(),
+                Stage::vectorizer::<BowvParams>(),
+                Stage::vectorizer::<ConceptsParams>(),
+                Stage::vectorizer::<AverageParams>(),
+                Stage::projector::<InformationGainParams>(),
+                Stage::projector::<LsiParams>(),
+                Stage::projector::<SprinkleParams>(),
+                Stage::projector::<VarNormParams>(),
+                Stage::projector::<DiscriminantParams>(),
+                Stage::projector::<DcotParams>(),
+                Stage::projector::<NormalizeParams>(),
+                Stage::classifier::<KnnParams>(),
+                Stage::classifier::<SvmParams>(),
+                Stage::classifier::<LogisticParams>(),
+            ],
+        }
+    }
+
+    /// The same registry for everybody who adds nothing to it.
+    pub(super) fn shared() -> Arc<Registry> {
+        static STANDARD: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
+        Arc::clone(&STANDARD)
+    }
+
+    /// The same with one more stage; a name can be given once.
+    pub fn with(mut self, stage: Stage) -> Result<Self> {
+        if self.find(stage.name).is_some() {
+            return Err(Error::data(format!("there is a stage `{}` already; give yours another name", stage.name)));
+        }
+        self.stages.push(stage);
+        Ok(self)
+    }
+
+    /// Every stage.
+    pub fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter()
+    }
+
+    /// The stage of that name.
+    pub fn find(&self, name: &str) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// Reads a recipe or the name of a preset, and checks it.
+    pub fn parse(&self, text: &str) -> Result<Recipe> {
+        plan::parse(text, Arc::new(self.clone()))
+    }
+
+    /// Reads the file of a model whose recipe names stages of this registry.
+    pub fn load(&self, path: impl AsRef<Path>, run: &Run) -> Result<Model> {
+        let bytes = std::fs::read(path.as_ref()).map_err(|e| Error::io(path.as_ref(), e))?;
+        self.from_bytes(&bytes, run)
+    }
+
+    /// A model from the bytes of its file, checked whole.
+    pub fn from_bytes(&self, bytes: &[u8], run: &Run) -> Result<Model> {
+        Model::from_bytes_with(bytes, Arc::new(self.clone()), run)
+    }
+}

@@ -1,0 +1,75 @@
+//! The shape of every method that makes a matrix of words: params, `fit`, model.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::WordSpace;
+use crate::matrix::{Csr, Matrix};
+use crate::params::Params;
+use crate::store::{StoreReader, StoreWriter};
+use crate::text::Tokens;
+use crate::{Error, Result, Run};
+
+/// What kind of columns a method makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// Sparse columns alone: terms, or something counted like terms.
+    Terms,
+    /// Terms with other columns beside them.
+    Beside,
+    /// Dimensions that stand for no term.
+    Dimensions,
+    /// Whatever went in.
+    Same,
+}
+
+/// Words to matrix, not yet fitted.
+pub trait Vectorizer: Params {
+    /// What fitting gives.
+    type Model: VectorizerModel + 'static;
+    /// What the columns that come out are.
+    const MAKES: Columns = Columns::Terms;
+
+    /// Learns from all documents, labelled or not, and gives their matrix.
+    fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Self::Model, Matrix)>;
+
+    /// Takes a fitted model out of a store, checking it whole.
+    fn load(&self, store: &StoreReader<'_>) -> Result<Self::Model>;
+}
+
+/// A part of a score for each word of a document.
+pub type WordParts = Vec<(String, f64)>;
+
+/// Words to matrix, fitted.
+pub trait VectorizerModel: Debug + Send + Sync {
+    /// The matrix of any documents.
+    fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Matrix>;
+    /// How many columns come out.
+    fn n_columns(&self) -> usize;
+    /// Puts the model into a store.
+    fn save(&self, out: &mut StoreWriter) -> Result<()>;
+    /// What the sparse columns stand for: one name for each.
+    fn feature_names(&self) -> Vec<String>;
+
+    /// What an update of the model needs to keep of documents: how often each known term is in each. `None` for a method
+    /// that cannot be fitted again from that.
+    fn raw_counts(&self, _tokens: &Tokens, _run: &Run) -> Result<Option<Csr>> {
+        Ok(None)
+    }
+
+    /// Fits again, with the same terms, on documents kept as [`VectorizerModel::raw_counts`].
+    fn refit(&self, _counts: &Csr, _run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
+        Err(Error::data("this stage cannot be fitted again from counts"))
+    }
+
+    /// The word vectors, when it has some.
+    fn word_space(&self) -> Option<&WordSpace> {
+        None
+    }
+
+    /// What each word of one document adds to a score with these weights of the columns, for a method whose columns are not
+    /// themselves words; the parts add up to the score but for a constant. `None` where columns are words.
+    fn word_parts(&self, _tokens: &Tokens, _weights: &[f32], _run: &Run) -> Result<Option<WordParts>> {
+        Ok(None)
+    }
+}
