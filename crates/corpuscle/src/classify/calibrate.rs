@@ -322,7 +322,7 @@ mod tests {
         let lists: Vec<Vec<String>> = (0..40).map(|i| if i % 2 == 0 { names(2) } else { vec!["c01".into()] }).collect();
         let labels = Labels::from_lists(lists.iter().map(|row| Some(row.as_slice())));
         // Class 0's scores point the wrong way.
-        let values = (0..40).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 0.5]).collect();
+        let values: Vec<f32> = (0..40).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 0.5]).collect();
         let scores = Dense::new(40, 2, values).unwrap();
         let found = Calibration::fit(&scores, &labels).unwrap().probabilities(&scores).unwrap();
         assert!((found.row(0)[0] - 0.5).abs() < 1e-6 && found.row(0)[0] == found.row(1)[0]);
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn every_document_is_scored_by_a_model_that_has_not_seen_it() {
         let run = Run::new(3, 2).unwrap();
-        let x = Matrix::from(Dense::new(30, 1, (0..30).map(|i| i as f32).collect()).unwrap());
+        let x = Matrix::from(Dense::new(30, 1, (0..30).map(|i| i as f32).collect::<Vec<f32>>()).unwrap());
         // Class c02 has one document, so it is missing from one fit; row 29 has no label.
         let names = names(3);
         let labels = Labels::from_single((0..30).map(|i| match i {

@@ -345,7 +345,8 @@ impl Model {
     /// linear classifier over named columns, also behind lsi, varnorm and discriminant; `None` for any other.
     pub fn contributions(&self, text: &str, class: u32, run: &Run) -> Result<Option<Vec<Contribution>>> {
         let Some(linear) = self.classifier()?.linear() else { return Ok(None) };
-        let of_class = (0..linear.n_columns()).map(|column| linear.weights().row(column)[class as usize]).collect();
+        let of_class: Vec<f32> =
+            (0..linear.n_columns()).map(|column| linear.weights().row(column)[class as usize]).collect();
         let weights = Dense::new(linear.n_columns(), 1, of_class)?;
         let tokens = self.recipe.words().tokenize(&[text], run)?;
         let (x, names, weights) = self.body.before_linear(Flow::words(&tokens, run), weights, run)?;

@@ -147,7 +147,7 @@ fn unseen<'a>(
     let plain = |x: &Matrix| {
         let (sparse, dense, negative) = x.clone().into_parts();
         let kept = dense.cols() - negative;
-        let values = (0..dense.rows()).flat_map(|row| dense.row(row)[..kept].iter().copied()).collect();
+        let values: Vec<f32> = (0..dense.rows()).flat_map(|row| dense.row(row)[..kept].iter().copied()).collect();
         Matrix::new(sparse, Dense::new(dense.rows(), kept, values)?, 0)
     };
     let (x, held) = (plain(x)?, plain(held)?);
