@@ -58,25 +58,9 @@ pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a whole file or none: `write` fills one beside the place, which is then renamed over it.
+/// Writes a whole file or none, see [`corpuscle::file`].
 pub(crate) fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let failed = |e: io::Error| corpuscle::Error::io(path, e);
-    // A temporary file is removed when it goes out of scope, whatever went wrong.
-    let mut file = tempfile::Builder::new().prefix(".corpuscle-").tempfile_in(folder).map_err(failed)?;
-    write(file.as_file_mut()).with_context(|| format!("cannot write {}", path.display()))?;
-    file.as_file().sync_all().map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Temporary files are private; what a command writes is as readable as any other output.
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+    corpuscle::file::write_whole(path, |file| write(file).with_context(|| format!("cannot write {}", path.display())))
 }
 
 /// The seconds of every stage run so far, as JSON.

@@ -405,7 +405,7 @@ impl Model {
 
     /// Writes the model's file: whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        model_file::write_whole(path.as_ref(), &self.to_bytes()?)
+        crate::file::write_bytes(path, &self.to_bytes()?)
     }
 
     /// Reads a model's file.
