@@ -25,11 +25,11 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::GainCounts;
 use crate::corpus::Labels;
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::Matrix;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -70,28 +70,30 @@ impl InformationGainParams {
     /// Learns from the labelled rows which terms to keep; among equal gains the first column stays.
     pub fn fit(&self, x: &Matrix, labels: &Labels, run: &Run) -> Result<InformationGainModel> {
         self.check()?;
-        sparse_only(x)?;
-        if labels.len() != x.rows() {
-            return Err(Error::Shape { what: "labels for `ig`", expected: x.rows(), found: labels.len() });
+        self.model_of(&GainCounts::of(x, labels, run)?, run)
+    }
+
+    /// What [`InformationGainParams::fit`] learns, from counts of the same documents made in parts.
+    pub fn model_of(&self, counts: &GainCounts, run: &Run) -> Result<InformationGainModel> {
+        self.check()?;
+        if counts.n_labelled() == 0 {
+            let n = counts.n_documents();
+            return Err(Error::data(format!("`ig` needs labels; none of the {n} documents has one")));
         }
-        let rows = labels.labelled_rows();
-        if rows.is_empty() {
-            return Err(Error::data(format!("`ig` needs labels; none of the {} documents has one", x.rows())));
-        }
-        if labels.n_classes() < 2 && !labels.is_multi_label() {
+        if counts.classes().len() < 2 && !counts.is_multi_label() {
             return Err(Error::data("`ig` needs at least two classes; every labelled document has the same"));
         }
-        let gains = run.install(|| gains(x.sparse(), labels, &rows, run))?;
+        let gains = counts.gains(run)?;
         let mut order: Vec<u32> = (0..gains.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| gains[b as usize].total_cmp(&gains[a as usize]).then(a.cmp(&b)));
         order.truncate(self.terms);
         order.sort_unstable();
         let kept = order.iter().map(|&column| gains[column as usize]).collect();
-        Ok(InformationGainModel { cols: x.cols(), columns: order, gains: kept })
+        Ok(InformationGainModel { cols: counts.n_columns(), columns: order, gains: kept })
     }
 }
 
-fn sparse_only(x: &Matrix) -> Result<()> {
+pub(super) fn sparse_only(x: &Matrix) -> Result<()> {
     match x.dense().cols() {
         0 => Ok(()),
         dense => Err(Error::data(format!(
@@ -99,62 +101,6 @@ fn sparse_only(x: &Matrix) -> Result<()> {
              after counts, binary or tfidf"
         ))),
     }
-}
-
-/// The gain of every column over the given rows.
-fn gains(x: &Csr, labels: &Labels, rows: &[usize], run: &Run) -> Result<Vec<f64>> {
-    // n ln n for every count there can be.
-    let f: Vec<f64> = (0..=rows.len()).map(|n| if n == 0 { 0.0 } else { n as f64 * (n as f64).ln() }).collect();
-    let classes = labels.n_classes();
-    let mut sizes = vec![0usize; classes];
-    let label_lists: Vec<&[u32]> = rows.iter().map(|&row| labels.of(row).unwrap_or(&[])).collect();
-    label_lists.iter().flat_map(|list| *list).for_each(|&class| sizes[class as usize] += 1);
-    let all = rows.len();
-    let multi = labels.is_multi_label();
-
-    let by_term = x.select_rows(rows).transpose();
-    (0..by_term.rows())
-        .into_par_iter()
-        .with_min_len(256)
-        .map_init(
-            || (vec![0usize; classes], Vec::new()),
-            |(counts, met), column| {
-                if column % 65_536 == 0 {
-                    run.check()?;
-                }
-                let (documents, values) = by_term.row(column);
-                let mut with_term = 0;
-                for (&document, _) in documents.iter().zip(values).filter(|&(_, &value)| value != 0.0) {
-                    with_term += 1;
-                    for &class in label_lists[document as usize] {
-                        if counts[class as usize] == 0 {
-                            met.push(class as usize);
-                        }
-                        counts[class as usize] += 1;
-                    }
-                }
-                let term_sum = f[with_term] + f[all - with_term];
-                let total: f64 = if multi {
-                    let gain = |(&size, &both): (&usize, &usize)| {
-                        let with_class = f[both] + f[size - both];
-                        let without = f[with_term - both] + f[all - size - (with_term - both)];
-                        f[all] - f[size] - f[all - size] - term_sum + with_class + without
-                    };
-                    sizes.iter().zip(counts.iter()).map(gain).sum()
-                } else {
-                    // Classes in order, so that terms with equal counts get equal sums.
-                    met.sort_unstable();
-                    let change = |&class: &usize| {
-                        let (size, both) = (sizes[class], counts[class]);
-                        f[both] + f[size - both] - f[size]
-                    };
-                    f[all] - term_sum + met.iter().map(change).sum::<f64>()
-                };
-                met.drain(..).for_each(|class| counts[class] = 0);
-                Ok((total / all as f64).max(0.0))
-            },
-        )
-        .collect()
 }
 
 impl InformationGainModel {
@@ -206,7 +152,7 @@ impl InformationGainModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Dense;
+    use crate::matrix::{Csr, Dense};
     use crate::store::tests::round_trip;
 
     #[derive(Deserialize)]

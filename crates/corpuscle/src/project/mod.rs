@@ -2,6 +2,7 @@
 
 mod dcot;
 mod discriminant;
+mod gain_counts;
 mod information_gain;
 mod lsi;
 mod members;
@@ -12,6 +13,7 @@ mod varnorm;
 pub use dcot::{DcotModel, DcotParams, Layers, Noise, Prototypes, Select, Solver, Weight};
 pub use discriminant::{DiscriminantModel, DiscriminantParams, Shrinkage};
 pub(crate) use discriminant::{Prepared, SHRINKAGE_GRID};
+pub use gain_counts::GainCounts;
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};

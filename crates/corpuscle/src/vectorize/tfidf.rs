@@ -11,7 +11,7 @@
 
 use super::counts::CountsModel;
 use super::fill::fill;
-use super::{Norm, TfidfParams, Vocabulary};
+use super::{Norm, TermCounts, TfidfParams, Vocabulary};
 use crate::matrix::Csr;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
@@ -32,6 +32,11 @@ impl TfidfParams {
         let model = TfidfModel::new(self.clone(), counts);
         let x = model.transform(tokens, run)?;
         Ok((model, x))
+    }
+
+    /// What [`TfidfParams::fit`] learns, from counts of the same documents made in parts.
+    pub fn model_of(&self, counts: &TermCounts) -> Result<TfidfModel> {
+        Ok(TfidfModel::new(self.clone(), CountsModel::learn_of(&self.counts, counts, "tfidf")?))
     }
 }
 
