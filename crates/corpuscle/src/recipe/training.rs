@@ -36,8 +36,8 @@ impl Training {
         for (name, stage) in stages {
             counts.push(stage.raw_counts(tokens, run)?.ok_or_else(|| {
                 Error::data(format!(
-                    "`{name}` cannot be updated from term counts, so a recipe with it makes no updatable model; leave out \
-                     --updatable, or use counts, binary or tfidf"
+                    "`{name}` cannot be updated from term counts, so a recipe with it makes no updatable model; use \
+                     counts, binary or tfidf"
                 ))
             })?);
         }
