@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use corpuscle::Run;
 use corpuscle::corpus::{Documents, Filter, Format, ReadOptions, read};
-use corpuscle::{Error, Run};
 
 use crate::args::{InputFormat, Reading};
 use crate::output::WrongCall;
@@ -72,11 +72,5 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if path.is_dir() {
         return Err(WrongCall(format!("{} is a folder; name a file to write to", path.display())).into());
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // Writing beside and renaming needs the folder, not the file, to be writable: so that is what is tried.
-    tempfile::Builder::new().prefix(".corpuscle-").tempfile_in(folder).map_err(|e| Error::io(path, e))?;
-    Ok(())
+    Ok(corpuscle::file::check_writable(path)?)
 }

@@ -38,7 +38,33 @@ pub(crate) fn complain(error: &anyhow::Error) {
         }
     }
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", with_hints(&text));
+}
+
+/// Phrases of the library's messages, a flag of this command that helps, and the words about it. The library knows no
+/// flags: its other callers have none.
+const HINTS: &[(&str, &str, &str)] = &[
+    ("format cannot be told", "--input-format", "name it with --input-format"),
+    ("no field `", "--text", "name fields with --text, --label, --id"),
+    ("is longer than the limit", "--max-line", "--max-line raises it"),
+    ("a weight is a finite number", "--weight", "name another field with --weight"),
+    ("documents has a label, so there is nothing", "--label", "name the field with --label"),
+    ("needs labels; none of the", "--label", "name the field that holds them with --label"),
+    ("has not kept what an update needs", "--updatable", "train it with --updatable"),
+    ("makes no updatable model", "--updatable", "or leave out --updatable"),
+    ("there are no unlabelled documents", "--unlabelled", "give some with --unlabelled"),
+];
+
+/// A message of the library with the flags that help.
+pub(crate) fn with_hints(message: &str) -> String {
+    let mut text = message.to_string();
+    for (phrase, flag, hint) in HINTS {
+        if message.contains(phrase) && !message.contains(flag) {
+            text.push_str("; ");
+            text.push_str(hint);
+        }
+    }
+    text
 }
 
 /// Writes one JSON object to stdout.
@@ -58,25 +84,9 @@ pub(crate) fn print_text(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a whole file or none: `write` fills one beside the place, which is then renamed over it.
+/// Writes a whole file or none, see [`corpuscle::file`].
 pub(crate) fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let failed = |e: io::Error| corpuscle::Error::io(path, e);
-    // A temporary file is removed when it goes out of scope, whatever went wrong.
-    let mut file = tempfile::Builder::new().prefix(".corpuscle-").tempfile_in(folder).map_err(failed)?;
-    write(file.as_file_mut()).with_context(|| format!("cannot write {}", path.display()))?;
-    file.as_file().sync_all().map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Temporary files are private; what a command writes is as readable as any other output.
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+    corpuscle::file::write_whole(path, |file| write(file).with_context(|| format!("cannot write {}", path.display())))
 }
 
 /// The seconds of every stage run so far, as JSON.
@@ -151,6 +161,21 @@ mod tests {
     fn tables_line_up() {
         let text = table(&["class", "F1"], 1, [vec!["a".into(), "1".into()], vec!["long name".into(), "10".into()]]);
         assert_eq!(text, "class      F1\na           1\nlong name  10\n");
+    }
+
+    #[test]
+    fn messages_of_the_library_are_given_the_flag_that_helps() {
+        assert_eq!(
+            with_hints("no field `x`; there is `y`"),
+            "no field `x`; there is `y`; name fields with --text, --label, --id"
+        );
+        assert_eq!(
+            with_hints("`ig` needs labels; none of the 3 documents has one"),
+            "`ig` needs labels; none of the 3 documents has one; name the field that holds them with --label"
+        );
+        let told = "needs labels; none of the rows has any, see --label";
+        assert_eq!(with_hints(told), told);
+        assert_eq!(with_hints("cancelled"), "cancelled");
     }
 
     #[test]

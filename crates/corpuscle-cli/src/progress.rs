@@ -96,6 +96,6 @@ impl Progress for Terminal {
     }
 
     fn warn(&self, message: &str) {
-        self.say(&format!("warning: {message}"));
+        self.say(&format!("warning: {}", crate::output::with_hints(message)));
     }
 }

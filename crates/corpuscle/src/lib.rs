@@ -35,6 +35,7 @@ pub mod classify;
 pub mod corpus;
 mod error;
 pub mod experiment;
+pub mod file;
 pub mod matrix;
 pub mod metrics;
 pub mod params;

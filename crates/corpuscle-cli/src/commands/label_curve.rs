@@ -41,7 +41,7 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
         run.seed()
     );
     if let Some(path) = &args.report {
-        corpuscle::recipe::model_file::write_whole(path, page(&curves, &heading).as_bytes())?;
+        corpuscle::file::write_bytes(path, page(&curves, &heading).as_bytes())?;
     }
     if everywhere.json {
         return output::print_json(&json!({

@@ -100,7 +100,7 @@ pub(super) fn finish(
 ) -> anyhow::Result<()> {
     let bytes = run.stage("write", None, || {
         let bytes = model.to_bytes()?;
-        corpuscle::recipe::model_file::write_whole(path, &bytes)?;
+        corpuscle::file::write_bytes(path, &bytes)?;
         Ok(bytes.len() as u64)
     })?;
     let seconds = started.elapsed().as_secs_f64();

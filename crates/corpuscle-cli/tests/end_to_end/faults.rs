@@ -28,8 +28,8 @@ fn broken_data_is_named_with_file_line_and_reason() {
         ("latin.jsonl", vec!["latin.jsonl:2", "UTF-8"]),
         ("quotes.csv", vec!["quotes.csv:3", "quote"]),
         ("empty.jsonl", vec!["empty"]),
-        ("field.jsonl", vec!["field.jsonl:1", "text", "body"]),
-        ("weight.jsonl", vec!["weight.jsonl:1", "weight"]),
+        ("field.jsonl", vec!["field.jsonl:1", "text", "body", "--text"]),
+        ("weight.jsonl", vec!["weight.jsonl:1", "weight", "--weight"]),
         ("array.json", vec!["JSON Lines"]),
         ("missing.jsonl", vec!["missing.jsonl"]),
         ("no*match.jsonl", vec!["no*match"]),
@@ -40,6 +40,23 @@ fn broken_data_is_named_with_file_line_and_reason() {
         }
     }
     assert!(!place.files().iter().any(|name| name.contains("model")), "{:?}", place.files());
+}
+
+#[test]
+fn the_command_names_the_flag_that_helps() {
+    let place = Place::empty();
+    place.write("none.jsonl", "{\"text\":\"red apple\",\"label\":null}\n{\"text\":\"blue bell\",\"label\":null}\n");
+    place.write("two.jsonl", TWO.repeat(5));
+    let recipe = "tfidf | svm(calibrate=0)";
+    let said = place.fails(1, &["train", "none.jsonl", "--recipe", recipe, "-o", "m.model"]);
+    assert!(said.contains("name the field that holds them with --label"), "{said}");
+    let output =
+        place.run(&["train", "two.jsonl", "--recipe", "tfidf | svm(calibrate=0, self_training=true)", "-o", "m.model"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("warning") && said.contains("--unlabelled"), "{said}");
+    let words = ["train", "two.jsonl", "--recipe", "average(dim=2, min_count=1) | svm(calibrate=0)", "-o", "w.model"];
+    let said = place.fails(1, &[&words[..], &["--updatable"]].concat());
+    assert!(said.contains("no updatable model") && said.contains("leave out --updatable"), "{said}");
 }
 
 #[test]

@@ -18,3 +18,4 @@ mod terms;
 mod tuning;
 mod updating;
 mod words;
+mod writing;

@@ -95,8 +95,9 @@ impl Assembly {
     /// Takes over the packed weights of classes: `weight(column, i)` is that of `classes[i]`. Column by column, because the
     /// classes of a column lie side by side in the model.
     pub(super) fn place(&mut self, data: &Packed, classes: &[usize], weight: impl Fn(usize, usize) -> f32) {
+        let (width, weights) = (self.weights.cols(), self.weights.values_mut());
         data.for_each_source(|source, column| {
-            let row = self.weights.row_mut(source);
+            let row = &mut weights[source * width..][..width];
             for (number, &class) in classes.iter().enumerate() {
                 row[class] = weight(column, number);
             }
@@ -111,8 +112,8 @@ impl Assembly {
 
     /// Gives class `to` the negated scores of class `from`, both times `factor`.
     pub(super) fn mirror(&mut self, from: usize, to: usize, factor: f32) {
-        for row in 0..self.weights.rows() {
-            let row = self.weights.row_mut(row);
+        let width = self.weights.cols().max(1);
+        for row in self.weights.values_mut().chunks_exact_mut(width) {
             row[from] *= factor;
             row[to] = -row[from];
         }

@@ -242,7 +242,7 @@ mod tests {
         let lists: Vec<Vec<String>> = (0..40).map(|i| if i % 2 == 0 { names(2) } else { vec!["c01".into()] }).collect();
         let labels = Labels::from_lists(lists.iter().map(|row| Some(row.as_slice())));
         // Class 0's scores point the wrong way.
-        let values = (0..40).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 0.5]).collect();
+        let values: Vec<f32> = (0..40).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 0.5]).collect();
         let scores = Dense::new(40, 2, values).unwrap();
         let found = Calibration::fit(&scores, &labels).unwrap().probabilities(&scores).unwrap();
         assert!((found.row(0)[0] - 0.5).abs() < 1e-6 && found.row(0)[0] == found.row(1)[0]);

@@ -203,7 +203,8 @@ mod tests {
             })
             .collect();
         let labels = labels(&rows);
-        let values = (0..20).flat_map(|i| [if i < 10 { 3.0 } else { 1.0 }, if i == 0 { 0.1 } else { 0.0 }]).collect();
+        let values: Vec<f32> =
+            (0..20).flat_map(|i| [if i < 10 { 3.0 } else { 1.0 }, if i == 0 { 0.1 } else { 0.0 }]).collect();
         let scores = Dense::new(20, 2, values).unwrap();
         let thresholds = Thresholds::fit(&scores, &labels).unwrap();
         assert_eq!(thresholds.values(), [2.0, 2.0]);

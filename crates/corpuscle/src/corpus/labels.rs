@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Error, Key, Result};
 
-/// The labels of a list of documents. Classes are numbered in the order of their names.
+/// The labels of a list of documents. Classes are numbered in the order of their names, unless their order was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
     classes: Vec<String>,
@@ -42,7 +42,7 @@ impl Labels {
         let names: BTreeSet<&str> = rows.clone().into_iter().flatten().flatten().map(String::as_str).collect();
         let classes: Vec<String> = names.iter().map(ToString::to_string).collect();
         let numbers: BTreeMap<&str, u32> = names.into_iter().zip(0..).collect();
-        let mut labels = Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
+        let mut labels = Labels::of_classes(classes);
         for row in rows {
             let ids = row.unwrap_or(&[]).iter().filter_map(|name| numbers.get(name.as_str()).copied());
             labels.push(row.is_some(), ids.collect());
@@ -60,16 +60,30 @@ impl Labels {
             .finish()
     }
 
-    /// Labels from class numbers, one per document.
+    /// Labels from class numbers, one per document, with the classes in the order given.
     pub fn from_ids(classes: Vec<String>, ids: &[u32]) -> Result<Self> {
-        let mut labels = Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
-        for &id in ids {
-            if id as usize >= labels.classes.len() {
+        Self::with_classes(classes, ids.iter().map(|&id| Some(vec![id])))
+    }
+
+    /// Labels from class numbers, any number per document (`None`: unlabelled), with the classes in the order given.
+    /// Classes without a document are kept.
+    pub fn with_classes(classes: Vec<String>, rows: impl IntoIterator<Item = Option<Vec<u32>>>) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        if let Some(twice) = classes.iter().find(|name| !names.insert(name.as_str())) {
+            return Err(Error::data(format!("class `{twice}` is given twice")));
+        }
+        let mut labels = Labels::of_classes(classes);
+        for row in rows {
+            if let Some(&id) = row.iter().flatten().find(|&&id| id as usize >= labels.classes.len()) {
                 return Err(Error::Shape { what: "class number", expected: labels.classes.len(), found: id as usize });
             }
-            labels.push(true, vec![id]);
+            labels.push(row.is_some(), row.unwrap_or_default());
         }
         Ok(labels)
+    }
+
+    fn of_classes(classes: Vec<String>) -> Self {
+        Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false }
     }
 
     fn push(&mut self, labelled: bool, mut ids: Vec<u32>) {
@@ -144,13 +158,7 @@ impl Labels {
     /// The labels of the given rows, with the same classes and the same multi-label nature.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        let mut labels = Labels {
-            classes: self.classes.clone(),
-            offsets: vec![0],
-            ids: Vec::new(),
-            labelled: Vec::new(),
-            multi: false,
-        };
+        let mut labels = Labels::of_classes(self.classes.clone());
         for &row in rows {
             let ids = self.of(row);
             labels.push(ids.is_some(), ids.unwrap_or(&[]).to_vec());
@@ -178,18 +186,26 @@ impl Labels {
 
     /// The same rows, classes and multi-label nature with other labels.
     fn mapped(&self, of: impl Fn(usize) -> Option<Vec<u32>>) -> Self {
-        let mut labels = Labels {
-            classes: self.classes.clone(),
-            offsets: vec![0],
-            ids: Vec::new(),
-            labelled: Vec::new(),
-            multi: false,
-        };
+        let mut labels = Labels::of_classes(self.classes.clone());
         for row in 0..self.len() {
             let ids = of(row);
             labels.push(ids.is_some(), ids.unwrap_or_default());
         }
         labels.multi = self.multi;
+        labels
+    }
+
+    /// These documents, then those of `other`. Classes keep their numbers; those known to `other` only come behind, in
+    /// its order.
+    #[must_use]
+    pub fn followed_by(&self, other: &Labels) -> Self {
+        let other = other.align(&self.classes);
+        let mut labels = Labels { classes: other.classes.clone(), ..self.clone() };
+        for row in 0..other.len() {
+            let ids = other.of(row);
+            labels.push(ids.is_some(), ids.unwrap_or(&[]).to_vec());
+        }
+        labels.multi |= other.multi;
         labels
     }
 
@@ -206,7 +222,7 @@ impl Labels {
             }
         }
         let map: Vec<u32> = self.classes.iter().map(|name| numbers[name.as_str()]).collect();
-        let mut labels = Labels { classes: all, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false };
+        let mut labels = Labels::of_classes(all);
         for row in 0..self.len() {
             let ids = self.of(row);
             labels.push(ids.is_some(), ids.unwrap_or(&[]).iter().map(|&id| map[id as usize]).collect());
@@ -243,6 +259,30 @@ mod tests {
         let aligned = labels.align(&list(&["c", "d", "z"]));
         assert_eq!(aligned.classes(), ["c", "d", "z", "a"]);
         assert_eq!(aligned.single().unwrap(), [3, 2, 0]);
+    }
+
+    #[test]
+    fn classes_stay_in_the_order_given() {
+        let rows = [Some(vec![2, 0, 2]), None, Some(vec![])];
+        let labels = Labels::with_classes(list(&["z", "empty", "a"]), rows).unwrap();
+        assert_eq!(labels.classes(), ["z", "empty", "a"]);
+        assert_eq!((labels.of(0), labels.of(1), labels.of(2)), (Some(&[0, 2][..]), None, Some(&[][..])));
+        assert!(labels.is_multi_label());
+        assert_eq!(labels.class_counts(), [1, 0, 1]);
+        let single = Labels::with_classes(list(&["z", "a"]), [Some(vec![1]), None]).unwrap();
+        assert!(!single.is_multi_label());
+        assert!(Labels::with_classes(list(&["z", "a"]), [Some(vec![2])]).is_err());
+        let twice = Labels::with_classes(list(&["z", "a", "z"]), []).unwrap_err();
+        assert_eq!(twice.to_string(), "class `z` is given twice");
+    }
+
+    #[test]
+    fn classes_keep_their_numbers_when_documents_follow() {
+        let old = Labels::with_classes(list(&["z", "a"]), [Some(vec![0]), None, Some(vec![1])]).unwrap();
+        let both = old.followed_by(&Labels::from_single([Some("b"), Some("a"), None]));
+        assert_eq!(both.classes(), ["z", "a", "b"]);
+        let expected = [Some(vec![0]), None, Some(vec![1]), Some(vec![2]), Some(vec![1]), None];
+        assert_eq!(both, Labels::with_classes(list(&["z", "a", "b"]), expected).unwrap());
     }
 
     #[test]

@@ -34,12 +34,14 @@
 
 mod demo;
 mod document;
+mod label_counts;
 mod labels;
 pub(crate) mod read;
 mod split;
 
 pub use demo::{DEMO_JSONL, Demo, demo};
 pub use document::Document;
+pub use label_counts::LabelCounts;
 pub use labels::Labels;
 pub use read::{Documents, Filter, Format, ReadOptions, Skipped, read, read_all};
 pub use split::{blocks, folds, hold_out, without};

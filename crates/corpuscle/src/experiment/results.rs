@@ -82,6 +82,8 @@ impl ResultsFile {
         if whole == 0 {
             file.write_all(first.as_bytes()).map_err(failed)?;
         }
+        // Lines are acknowledged one by one below, which is worth nothing while the file's name could still be lost.
+        file.sync_all().and_then(|()| crate::file::sync_folder(path)).map_err(failed)?;
         Ok(ResultsFile { path: path.to_path_buf(), file, known })
     }
 

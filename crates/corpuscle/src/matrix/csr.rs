@@ -1,7 +1,8 @@
 //! Compressed sparse rows: 64-bit row pointers, 32-bit column indices, `f32` values.
 //!
 //! Row `i` owns `indices[indptr[i]..indptr[i + 1]]` and the values beside them; columns ascend strictly within a row.
-//! Memory is 8 bytes a non-zero and 8 a row. Our own type because no sparse crate multiplies in parallel.
+//! Memory is 8 bytes a non-zero and 8 a row. The arrays are [`Buffer`]s: a clone shares them, and arrays of other owners
+//! are read where they are. Our own type because no sparse crate multiplies in parallel.
 //!
 //! ```
 //! use corpuscle::matrix::Csr;
@@ -12,6 +13,7 @@
 
 use rayon::prelude::*;
 
+use super::Buffer;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result};
 
@@ -19,9 +21,9 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Csr {
     cols: usize,
-    indptr: Vec<u64>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
+    indptr: Buffer<u64>,
+    indices: Buffer<u32>,
+    values: Buffer<f32>,
 }
 
 impl Default for Csr {
@@ -33,11 +35,17 @@ impl Default for Csr {
 impl Csr {
     /// A matrix of zeros.
     pub fn empty(rows: usize, cols: usize) -> Self {
-        Csr { cols, indptr: vec![0; rows + 1], indices: Vec::new(), values: Vec::new() }
+        Csr { cols, indptr: vec![0; rows + 1].into(), indices: Buffer::default(), values: Buffer::default() }
     }
 
-    /// A matrix from its three arrays; checks that they fit together.
-    pub fn new(cols: usize, indptr: Vec<u64>, indices: Vec<u32>, values: Vec<f32>) -> Result<Self> {
+    /// A matrix from its three arrays, which are not copied; checks that they fit together.
+    pub fn new(
+        cols: usize,
+        indptr: impl Into<Buffer<u64>>,
+        indices: impl Into<Buffer<u32>>,
+        values: impl Into<Buffer<f32>>,
+    ) -> Result<Self> {
+        let (indptr, indices, values) = (indptr.into(), indices.into(), values.into());
         let whole = indptr.first() == Some(&0)
             && indptr.windows(2).all(|pair| pair[0] <= pair[1])
             && indptr.last() == Some(&(indices.len() as u64))
@@ -58,20 +66,29 @@ impl Csr {
     pub(crate) fn from_parts(cols: usize, indptr: Vec<u64>, indices: Vec<u32>, values: Vec<f32>) -> Self {
         debug_assert_eq!(indptr.last().copied(), Some(indices.len() as u64));
         debug_assert_eq!(indices.len(), values.len());
-        Csr { cols, indptr, indices, values }
+        Csr::of(cols, indptr, indices, values)
+    }
+
+    fn of(cols: usize, indptr: Vec<u64>, indices: Vec<u32>, values: Vec<f32>) -> Self {
+        Csr { cols, indptr: indptr.into(), indices: indices.into(), values: values.into() }
+    }
+
+    /// The row pointers, column indices and values, to take apart without a copy.
+    pub fn into_parts(self) -> (Buffer<u64>, Buffer<u32>, Buffer<f32>) {
+        (self.indptr, self.indices, self.values)
     }
 
     /// A matrix from rows of (column, value) in ascending columns. For tests and small data.
     pub fn from_rows(cols: usize, rows: impl IntoIterator<Item = Vec<(u32, f32)>>) -> Self {
-        let mut matrix = Csr::empty(0, cols);
+        let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in rows {
             for (column, value) in row {
-                matrix.indices.push(column);
-                matrix.values.push(value);
+                indices.push(column);
+                values.push(value);
             }
-            matrix.indptr.push(matrix.indices.len() as u64);
+            indptr.push(indices.len() as u64);
         }
-        matrix
+        Csr::of(cols, indptr, indices, values)
     }
 
     /// Number of rows.
@@ -92,7 +109,8 @@ impl Csr {
     /// Columns and values of a row.
     #[inline]
     pub fn row(&self, row: usize) -> (&[u32], &[f32]) {
-        let range = self.indptr[row] as usize..self.indptr[row + 1] as usize;
+        let indptr = self.indptr.as_slice();
+        let range = indptr[row] as usize..indptr[row + 1] as usize;
         (&self.indices[range.clone()], &self.values[range])
     }
 
@@ -111,14 +129,22 @@ impl Csr {
         &self.values
     }
 
-    /// The values of all rows, to rescale in place.
+    /// The values of all rows, to rescale in place (copied before when they are shared).
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        self.values.to_mut()
     }
 
     /// Row pointers and the values they cut, for in-place work row by row.
     pub fn rows_mut(&mut self) -> RowsMut<'_> {
-        RowsMut { indptr: &self.indptr, indices: &self.indices, values: &mut self.values }
+        RowsMut { indptr: &self.indptr, indices: &self.indices, values: self.values.to_mut() }
+    }
+
+    /// Row `i` times `scales[i]`.
+    pub(super) fn scale_rows(&mut self, scales: &[f32]) {
+        let values = self.values.to_mut();
+        for (pair, &scale) in self.indptr.windows(2).zip(scales) {
+            values[pair[0] as usize..pair[1] as usize].iter_mut().for_each(|v| *v *= scale);
+        }
     }
 
     /// The given rows, in the given order.
@@ -135,7 +161,7 @@ impl Csr {
             values.extend_from_slice(entries);
             indptr.push(indices.len() as u64);
         }
-        Csr { cols: self.cols, indptr, indices, values }
+        Csr::of(self.cols, indptr, indices, values)
     }
 
     /// The given columns, which must ascend; column `columns[j]` becomes column `j`.
@@ -145,26 +171,26 @@ impl Csr {
         for (new, &old) in columns.iter().enumerate() {
             renumbered[old as usize] = new as u32;
         }
-        let mut picked = Csr::empty(0, columns.len());
+        let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in 0..self.rows() {
-            let (indices, values) = self.row(row);
-            for (&column, &value) in indices.iter().zip(values) {
+            let (of_row, entries) = self.row(row);
+            for (&column, &value) in of_row.iter().zip(entries) {
                 let new = renumbered[column as usize];
                 if new != u32::MAX {
-                    picked.indices.push(new);
-                    picked.values.push(value);
+                    indices.push(new);
+                    values.push(value);
                 }
             }
-            picked.indptr.push(picked.indices.len() as u64);
+            indptr.push(indices.len() as u64);
         }
-        picked
+        Csr::of(columns.len(), indptr, indices, values)
     }
 
     /// The transpose: O(nnz + cols), by counting.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let mut indptr = vec![0u64; self.cols + 1];
-        for &column in &self.indices {
+        for &column in self.indices() {
             indptr[column as usize + 1] += 1;
         }
         for column in 0..self.cols {
@@ -182,7 +208,7 @@ impl Csr {
                 next[column as usize] += 1;
             }
         }
-        Csr { cols: self.rows(), indptr, indices, values }
+        Csr::of(self.rows(), indptr, indices, values)
     }
 
     /// Appends the rows of another matrix with the same columns.
@@ -191,9 +217,9 @@ impl Csr {
             return Err(Error::Shape { what: "columns of the rows to add", expected: self.cols, found: other.cols });
         }
         let base = self.nnz() as u64;
-        self.indptr.extend(other.indptr[1..].iter().map(|&end| base + end));
-        self.indices.extend_from_slice(&other.indices);
-        self.values.extend_from_slice(&other.values);
+        self.indptr.to_mut().extend(other.indptr[1..].iter().map(|&end| base + end));
+        self.indices.to_mut().extend_from_slice(&other.indices);
+        self.values.to_mut().extend_from_slice(&other.values);
         Ok(())
     }
 
@@ -204,18 +230,19 @@ impl Csr {
         }
         let shift = u32::try_from(self.cols).ok().filter(|_| self.cols + other.cols <= u32::MAX as usize);
         let shift = shift.ok_or_else(|| Error::data("more than 4 294 967 295 columns side by side"))?;
-        let mut joined = Csr::empty(0, self.cols + other.cols);
-        joined.indices.reserve(self.nnz() + other.nnz());
-        joined.values.reserve(self.nnz() + other.nnz());
+        let nnz = self.nnz() + other.nnz();
+        let mut indptr = Vec::with_capacity(self.rows() + 1);
+        let (mut indices, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        indptr.push(0);
         for row in 0..self.rows() {
             let (left, right) = (self.row(row), other.row(row));
-            joined.indices.extend_from_slice(left.0);
-            joined.indices.extend(right.0.iter().map(|&column| column + shift));
-            joined.values.extend_from_slice(left.1);
-            joined.values.extend_from_slice(right.1);
-            joined.indptr.push(joined.indices.len() as u64);
+            indices.extend_from_slice(left.0);
+            indices.extend(right.0.iter().map(|&column| column + shift));
+            values.extend_from_slice(left.1);
+            values.extend_from_slice(right.1);
+            indptr.push(indices.len() as u64);
         }
-        Ok(joined)
+        Ok(Csr::of(self.cols + other.cols, indptr, indices, values))
     }
 
     /// Puts the matrix into a store.

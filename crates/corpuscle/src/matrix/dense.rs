@@ -1,4 +1,4 @@
-//! Dense matrices, row by row in one vector of `f32`.
+//! Dense matrices, row by row in one array of `f32`, a [`Buffer`]: shared by clones, copied when it is changed.
 //!
 //! ```
 //! use corpuscle::matrix::Dense;
@@ -9,6 +9,7 @@
 
 use faer::{Accum, MatMut, MatRef, Par};
 
+use super::Buffer;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result};
 
@@ -17,17 +18,18 @@ use crate::{Error, Result};
 pub struct Dense {
     rows: usize,
     cols: usize,
-    values: Vec<f32>,
+    values: Buffer<f32>,
 }
 
 impl Dense {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: vec![0.0; rows * cols] }
+        Dense { rows, cols, values: vec![0.0; rows * cols].into() }
     }
 
-    /// A matrix from its values, row by row.
-    pub fn new(rows: usize, cols: usize, values: Vec<f32>) -> Result<Self> {
+    /// A matrix from its values, row by row, which are not copied.
+    pub fn new(rows: usize, cols: usize, values: impl Into<Buffer<f32>>) -> Result<Self> {
+        let values = values.into();
         match rows.checked_mul(cols) {
             Some(expected) if expected == values.len() => Ok(Dense { rows, cols, values }),
             expected => Err(Error::Shape {
@@ -40,7 +42,7 @@ impl Dense {
 
     /// A matrix from rows of equal length. For tests and small data.
     pub fn from_rows<const N: usize>(rows: &[[f32; N]]) -> Self {
-        Dense { rows: rows.len(), cols: N, values: rows.concat() }
+        Dense { rows: rows.len(), cols: N, values: rows.concat().into() }
     }
 
     /// Number of rows.
@@ -59,10 +61,11 @@ impl Dense {
         &self.values[row * self.cols..(row + 1) * self.cols]
     }
 
-    /// One row, to change.
+    /// One row, to change. Asks every time whether the values are shared: a loop over rows takes
+    /// [`Dense::values_mut`] once instead.
     #[inline]
     pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        &mut self.values[row * self.cols..(row + 1) * self.cols]
+        &mut self.values.to_mut()[row * self.cols..(row + 1) * self.cols]
     }
 
     /// All values, row by row.
@@ -70,14 +73,14 @@ impl Dense {
         &self.values
     }
 
-    /// All values, to change.
+    /// All values, to change (copied before when they are shared).
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        self.values.to_mut()
     }
 
-    /// The values, row by row, to take apart.
-    pub(crate) fn into_values(self) -> Vec<f32> {
-        self.values
+    /// The values, row by row, to take apart; not copied unless they are shared or foreign.
+    pub fn into_values(self) -> Vec<f32> {
+        self.values.into_vec()
     }
 
     /// The given rows, in the given order.
@@ -87,19 +90,19 @@ impl Dense {
         for &row in rows {
             values.extend_from_slice(self.row(row));
         }
-        Dense { rows: rows.len(), cols: self.cols, values }
+        Dense { rows: rows.len(), cols: self.cols, values: values.into() }
     }
 
     /// The transpose.
     #[must_use]
     pub fn transpose(&self) -> Self {
-        let mut flipped = Dense::zeros(self.cols, self.rows);
+        let mut flipped = vec![0.0; self.cols * self.rows];
         for row in 0..self.rows {
             for (column, &value) in self.row(row).iter().enumerate() {
-                flipped.values[column * self.rows + row] = value;
+                flipped[column * self.rows + row] = value;
             }
         }
-        flipped
+        Dense { rows: self.cols, cols: self.rows, values: flipped.into() }
     }
 
     /// The product `self · other`.
@@ -137,7 +140,7 @@ impl Dense {
         if self.cols != other.cols {
             return Err(Error::Shape { what: "columns of the rows to add", expected: self.cols, found: other.cols });
         }
-        self.values.extend_from_slice(&other.values);
+        self.values.to_mut().extend_from_slice(&other.values);
         self.rows += other.rows;
         Ok(())
     }
@@ -152,7 +155,7 @@ impl Dense {
             values.extend_from_slice(self.row(row));
             values.extend_from_slice(other.row(row));
         }
-        Ok(Dense { rows: self.rows, cols: self.cols + other.cols, values })
+        Ok(Dense { rows: self.rows, cols: self.cols + other.cols, values: values.into() })
     }
 
     pub(crate) fn as_faer(&self) -> MatRef<'_, f32> {
@@ -160,7 +163,7 @@ impl Dense {
     }
 
     pub(crate) fn as_faer_mut(&mut self) -> MatMut<'_, f32> {
-        MatMut::from_row_major_slice_mut(&mut self.values, self.rows, self.cols)
+        MatMut::from_row_major_slice_mut(self.values.to_mut(), self.rows, self.cols)
     }
 
     /// Puts the matrix into a store under `name`.

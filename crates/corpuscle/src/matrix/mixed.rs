@@ -164,13 +164,12 @@ impl Matrix {
                 if norm > 0.0 { (1.0 / norm) as f32 } else { 1.0 }
             })
             .collect();
-        let indptr = self.sparse.indptr().to_vec();
-        let values = self.sparse.values_mut();
-        for (pair, &scale) in indptr.windows(2).zip(&scales) {
-            values[pair[0] as usize..pair[1] as usize].iter_mut().for_each(|v| *v *= scale);
-        }
-        for (row, &scale) in scales.iter().enumerate() {
-            self.dense.row_mut(row).iter_mut().for_each(|v| *v *= scale);
+        self.sparse.scale_rows(&scales);
+        let width = self.dense.cols();
+        if width > 0 {
+            for (row, scale) in self.dense.values_mut().chunks_mut(width).zip(&scales) {
+                row.iter_mut().for_each(|v| *v *= scale);
+            }
         }
     }
 
@@ -186,10 +185,11 @@ impl Matrix {
         }
         let mut product = Dense::zeros(self.rows(), outputs);
         if outputs > 0 {
+            let weights = weights.values();
             product.values_mut().par_chunks_mut(outputs).enumerate().with_min_len(64).for_each(|(row, out)| {
                 out.copy_from_slice(bias);
                 self.row(row).for_each(|column, value| {
-                    for (sum, &weight) in out.iter_mut().zip(weights.row(column)) {
+                    for (sum, &weight) in out.iter_mut().zip(&weights[column * outputs..][..outputs]) {
                         *sum += value * weight;
                     }
                 });

@@ -2,6 +2,7 @@
 //!
 //! faer's types stay behind this door: nothing outside this folder names them.
 
+mod buffer;
 pub(crate) mod cholesky;
 mod csr;
 mod dense;
@@ -12,6 +13,7 @@ pub(crate) mod small;
 pub(crate) mod small_cholesky;
 pub(crate) mod svd;
 
+pub use buffer::Buffer;
 pub use csr::{Csr, RowsMut};
 pub use dense::Dense;
 pub use mixed::{Matrix, Row};

@@ -156,8 +156,9 @@ pub(crate) fn take_panel(from: &Dense, first: usize, panel: &mut [Lane]) {
 /// Copies a panel into columns `first..first + 16` of `to`, as far as it has them.
 pub(crate) fn put_panel(panel: &[Lane], first: usize, to: &mut Dense) {
     let width = LANES.min(to.cols() - first);
-    for (row, lane) in panel.iter().enumerate() {
-        to.row_mut(row)[first..first + width].copy_from_slice(&lane.0[..width]);
+    let cols = to.cols().max(1);
+    for (row, lane) in to.values_mut().chunks_exact_mut(cols).zip(panel) {
+        row[first..first + width].copy_from_slice(&lane.0[..width]);
     }
 }
 
@@ -173,7 +174,7 @@ mod tests {
     #[test]
     fn a_product_with_vectors_is_the_plain_one() {
         let x = mixed();
-        let vectors = Dense::new(5, 19, (0..95).map(|v| v as f32 * 0.25 - 7.0).collect()).unwrap();
+        let vectors = Dense::new(5, 19, (0..95).map(|v| v as f32 * 0.25 - 7.0).collect::<Vec<f32>>()).unwrap();
         let plain = x.multiply(&vectors, &[0.0; 19]).unwrap();
         assert_eq!(Operator::new(&x).times_dense(&vectors), plain);
     }

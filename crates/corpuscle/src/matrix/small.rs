@@ -88,7 +88,7 @@ impl Small {
 
     /// The first `cols` columns as `f32`.
     pub(crate) fn to_dense(&self, cols: usize) -> Result<Dense> {
-        let values = (0..self.rows).flat_map(|row| self.row(row)[..cols].iter().map(|&v| v as f32)).collect();
+        let values: Vec<f32> = (0..self.rows).flat_map(|row| self.row(row)[..cols].iter().map(|&v| v as f32)).collect();
         Dense::new(self.rows, cols, values)
     }
 
@@ -361,7 +361,8 @@ mod tests {
     use super::*;
 
     fn wavy(rows: usize, cols: usize) -> Dense {
-        Dense::new(rows, cols, (0..rows * cols).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect()).unwrap()
+        Dense::new(rows, cols, (0..rows * cols).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect::<Vec<f32>>())
+            .unwrap()
     }
 
     #[test]

@@ -168,6 +168,15 @@ mod tests {
     }
 
     #[test]
+    fn classes_in_any_order_keep_their_rows_and_columns() {
+        let classes = ["zeta", "alpha", "mid"].map(String::from).to_vec();
+        let truth = Labels::from_ids(classes, &[0, 1, 2, 2, 0]).unwrap();
+        let table = confusion(&truth, &Predictions::single(vec![0, 2, 2, 1, 2])).unwrap();
+        assert_eq!(table.classes, ["zeta", "alpha", "mid"]);
+        assert_eq!(table.counts, [[1, 0, 1], [0, 0, 1], [0, 1, 1]]);
+    }
+
+    #[test]
     fn several_labels_have_two_by_two_tables_and_no_matrix() {
         let rows = [Some(vec!["a".to_string(), "b".into()]), Some(vec![]), None];
         let truth = Labels::from_lists(rows.iter().map(|row| row.as_deref()));

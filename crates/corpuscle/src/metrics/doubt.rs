@@ -100,7 +100,7 @@ mod tests {
         // The model is a little surer of those than of most, and of the first of them most.
         let own = |i: usize| if i % 30 == 7 { 0.8 - i as f32 * 1e-3 } else { 0.6 };
         let values = (0..90).flat_map(|i| (0..3).map(move |c| if c == i % 3 { own(i) } else { 0.1 }));
-        let doubts = doubtful_labels(&truth, &Dense::new(90, 3, values.collect()).unwrap()).unwrap();
+        let doubts = doubtful_labels(&truth, &Dense::new(90, 3, values.collect::<Vec<f32>>()).unwrap()).unwrap();
         assert_eq!(doubts.iter().map(|doubt| doubt.row).take(3).collect::<Vec<_>>(), [7, 37, 67]);
         assert!(doubts.iter().all(|doubt| doubt.suggested as usize == doubt.row % 3));
     }

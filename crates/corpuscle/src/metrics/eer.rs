@@ -181,7 +181,8 @@ mod tests {
         let rows: Vec<Option<Vec<String>>> =
             trials.iter().map(|&(target, _)| Some(if target { vec!["a".into()] } else { vec![] })).collect();
         let truth = Labels::from_lists(rows.iter().map(|row| row.as_deref())).align(&["a".into()]);
-        DetCurve::of(&truth, &Dense::new(trials.len(), 1, trials.iter().map(|t| t.1).collect()).unwrap()).unwrap()
+        DetCurve::of(&truth, &Dense::new(trials.len(), 1, trials.iter().map(|t| t.1).collect::<Vec<f32>>()).unwrap())
+            .unwrap()
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Evaluation {
         let documents = truth.labelled_rows().len();
         if documents == 0 {
             return Err(Error::data(format!(
-                "none of the {} documents has a label, so there is nothing to compare with; name the field with --label",
+                "none of the {} documents has a label, so there is nothing to compare with",
                 truth.len()
             )));
         }

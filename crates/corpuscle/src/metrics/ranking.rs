@@ -242,7 +242,7 @@ mod tests {
             let row: Vec<String> = names.iter().zip(&relevant).filter(|(_, r)| **r).map(|(n, _)| n.clone()).collect();
             let truth = Labels::from_lists([Some(&row[..])]).align(&names);
             let dense = |f: fn(f32) -> f32| {
-                Dense::new(1, scores.len(), scores.iter().map(|&s| f(f32::from(s))).collect()).unwrap()
+                Dense::new(1, scores.len(), scores.iter().map(|&s| f(f32::from(s))).collect::<Vec<f32>>()).unwrap()
             };
             let plain = RankingScores::of(&truth, &dense(|s| s), &[1, 3, 5]).unwrap();
             prop_assert_eq!(&plain, &RankingScores::of(&truth, &dense(|s| s.exp() - 7.0), &[1, 3, 5]).unwrap());

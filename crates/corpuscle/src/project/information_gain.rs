@@ -25,13 +25,11 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::projector::check_columns;
-use super::{Columns, Projector, ProjectorModel, Target, Weights};
-use crate::corpus::Labels;
-use crate::matrix::{Csr, Dense, Matrix};
+use super::{Columns, GainCounts, Projector, ProjectorModel, Target, Weights};
+use crate::matrix::{Dense, Matrix};
 use crate::param;
 use crate::params::{Checks, Param, Params};
 use crate::store::{StoreReader, StoreWriter};
@@ -83,25 +81,7 @@ impl Projector for InformationGainParams {
     /// Learns from the labelled rows which terms to keep; among equal gains the first column stays.
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(InformationGainModel, Matrix)> {
         self.check()?;
-        let labels = target.labels();
-        sparse_only(x)?;
-        if labels.len() != x.rows() {
-            return Err(Error::Shape { what: "labels for `ig`", expected: x.rows(), found: labels.len() });
-        }
-        let rows = labels.labelled_rows();
-        if rows.is_empty() {
-            return Err(Error::data(format!("`ig` needs labels; none of the {} documents has one", x.rows())));
-        }
-        if labels.n_classes() < 2 && !labels.is_multi_label() {
-            return Err(Error::data("`ig` needs at least two classes; every labelled document has the same"));
-        }
-        let gains = run.install(|| gains(x.sparse(), labels, &rows, run))?;
-        let mut order: Vec<u32> = (0..gains.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| gains[b as usize].total_cmp(&gains[a as usize]).then(a.cmp(&b)));
-        order.truncate(self.terms);
-        order.sort_unstable();
-        let kept = order.iter().map(|&column| gains[column as usize]).collect();
-        let model = InformationGainModel { cols: x.cols(), columns: order, gains: kept };
+        let model = self.model_of(&GainCounts::of(x, target.labels(), run)?, run)?;
         let rows = model.transform(x, run)?;
         Ok((model, rows))
     }
@@ -112,6 +92,27 @@ impl Projector for InformationGainParams {
 
     fn needs_labels(&self) -> bool {
         true
+    }
+}
+
+impl InformationGainParams {
+    /// What a fit learns, from counts of the same documents made in parts.
+    pub fn model_of(&self, counts: &GainCounts, run: &Run) -> Result<InformationGainModel> {
+        self.check()?;
+        if counts.n_labelled() == 0 {
+            let n = counts.n_documents();
+            return Err(Error::data(format!("`ig` needs labels; none of the {n} documents has one")));
+        }
+        if counts.classes().len() < 2 && !counts.is_multi_label() {
+            return Err(Error::data("`ig` needs at least two classes; every labelled document has the same"));
+        }
+        let gains = counts.gains(run)?;
+        let mut order: Vec<u32> = (0..gains.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| gains[b as usize].total_cmp(&gains[a as usize]).then(a.cmp(&b)));
+        order.truncate(self.terms);
+        order.sort_unstable();
+        let kept = order.iter().map(|&column| gains[column as usize]).collect();
+        Ok(InformationGainModel { cols: counts.n_columns(), columns: order, gains: kept })
     }
 }
 
@@ -157,7 +158,7 @@ impl ProjectorModel for InformationGainModel {
     }
 }
 
-fn sparse_only(x: &Matrix) -> Result<()> {
+pub(super) fn sparse_only(x: &Matrix) -> Result<()> {
     match x.dense().cols() {
         0 => Ok(()),
         dense => Err(Error::data(format!(
@@ -165,62 +166,6 @@ fn sparse_only(x: &Matrix) -> Result<()> {
              after counts, binary or tfidf"
         ))),
     }
-}
-
-/// The gain of every column over the given rows.
-fn gains(x: &Csr, labels: &Labels, rows: &[usize], run: &Run) -> Result<Vec<f64>> {
-    // n ln n for every count there can be.
-    let f: Vec<f64> = (0..=rows.len()).map(|n| if n == 0 { 0.0 } else { n as f64 * (n as f64).ln() }).collect();
-    let classes = labels.n_classes();
-    let mut sizes = vec![0usize; classes];
-    let label_lists: Vec<&[u32]> = rows.iter().map(|&row| labels.of(row).unwrap_or(&[])).collect();
-    label_lists.iter().flat_map(|list| *list).for_each(|&class| sizes[class as usize] += 1);
-    let all = rows.len();
-    let multi = labels.is_multi_label();
-
-    let by_term = x.select_rows(rows).transpose();
-    (0..by_term.rows())
-        .into_par_iter()
-        .with_min_len(256)
-        .map_init(
-            || (vec![0usize; classes], Vec::new()),
-            |(counts, met), column| {
-                if column % 65_536 == 0 {
-                    run.check()?;
-                }
-                let (documents, values) = by_term.row(column);
-                let mut with_term = 0;
-                for (&document, _) in documents.iter().zip(values).filter(|&(_, &value)| value != 0.0) {
-                    with_term += 1;
-                    for &class in label_lists[document as usize] {
-                        if counts[class as usize] == 0 {
-                            met.push(class as usize);
-                        }
-                        counts[class as usize] += 1;
-                    }
-                }
-                let term_sum = f[with_term] + f[all - with_term];
-                let total: f64 = if multi {
-                    let gain = |(&size, &both): (&usize, &usize)| {
-                        let with_class = f[both] + f[size - both];
-                        let without = f[with_term - both] + f[all - size - (with_term - both)];
-                        f[all] - f[size] - f[all - size] - term_sum + with_class + without
-                    };
-                    sizes.iter().zip(counts.iter()).map(gain).sum()
-                } else {
-                    // Classes in order, so that terms with equal counts get equal sums.
-                    met.sort_unstable();
-                    let change = |&class: &usize| {
-                        let (size, both) = (sizes[class], counts[class]);
-                        f[both] + f[size - both] - f[size]
-                    };
-                    f[all] - term_sum + met.iter().map(change).sum::<f64>()
-                };
-                met.drain(..).for_each(|class| counts[class] = 0);
-                Ok((total / all as f64).max(0.0))
-            },
-        )
-        .collect()
 }
 
 impl InformationGainModel {
@@ -251,6 +196,8 @@ impl InformationGainModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::Labels;
+    use crate::matrix::Csr;
     use crate::store::tests::round_trip;
 
     #[derive(Deserialize)]

@@ -6,6 +6,7 @@
 
 mod dcot;
 mod discriminant;
+mod gain_counts;
 mod information_gain;
 mod lsi;
 mod members;
@@ -18,6 +19,7 @@ mod varnorm;
 pub use crate::vectorize::Columns;
 pub use dcot::{DcotModel, DcotParams, Select, Solver, Terms};
 pub use discriminant::{DiscriminantModel, DiscriminantParams};
+pub use gain_counts::GainCounts;
 pub use information_gain::{InformationGainModel, InformationGainParams};
 pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};

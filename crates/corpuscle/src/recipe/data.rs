@@ -1,6 +1,7 @@
 //! Documents read once, turned into words on the way: what every fit starts from.
 //!
-//! Texts are tokenised batch by batch while the next batch is being read, and are not kept.
+//! Texts are tokenised batch by batch while the next batch is being read, and are not kept. Texts that are in memory
+//! already ([`Corpus::from_columns`]) are borrowed, not copied.
 
 use std::sync::mpsc::sync_channel;
 
@@ -11,6 +12,8 @@ use crate::{Error, Result, Run};
 /// A batch is handed on when it holds this many documents or this many bytes of text, whichever comes first.
 const BATCH_DOCUMENTS: usize = 4096;
 const BATCH_BYTES: usize = 4 << 20;
+
+const NO_DOCUMENTS: &str = "there are no documents: the data are empty, or a filter left none";
 
 /// A tokenised corpus with its labels and weights.
 #[derive(Debug)]
@@ -48,11 +51,65 @@ impl Corpus {
             Ok(())
         })?;
         if ids.is_empty() {
-            return Err(Error::data("there are no documents: the data are empty, or a filter left none"));
+            return Err(Error::data(NO_DOCUMENTS));
         }
         let labels = Labels::from_lists(lists.iter().map(Option::as_deref));
         let tokens = builder.finish()?;
         let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
+        Ok(Corpus { tokens, ids, labels, weights, sources: Vec::new() })
+    }
+
+    /// Tokenises texts that are in memory already, which are borrowed; ids are the row numbers from 0. Equal to
+    /// [`Corpus::read`] of the same documents.
+    pub fn from_columns(
+        texts: &[impl AsRef<str> + Sync],
+        labels: Labels,
+        weights: Option<Vec<f32>>,
+        words: &WordsParams,
+        run: &Run,
+    ) -> Result<Self> {
+        let ids = (0..texts.len()).map(|row| row.to_string()).collect();
+        Self::from_columns_with_ids(texts, ids, labels, weights, words, run)
+    }
+
+    /// [`Corpus::from_columns`] with ids of the caller's.
+    pub fn from_columns_with_ids(
+        texts: &[impl AsRef<str> + Sync],
+        ids: Vec<String>,
+        labels: Labels,
+        weights: Option<Vec<f32>>,
+        words: &WordsParams,
+        run: &Run,
+    ) -> Result<Self> {
+        let expected = texts.len();
+        if expected == 0 {
+            return Err(Error::data(NO_DOCUMENTS));
+        }
+        for (what, found) in [
+            ("ids of the documents", ids.len()),
+            ("labels of the documents", labels.len()),
+            ("weights of the documents", weights.as_ref().map_or(expected, Vec::len)),
+        ] {
+            if found != expected {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        let wrong = |weights: &Vec<f32>| weights.iter().position(|weight| !weight.is_finite() || *weight < 0.0);
+        if let Some(row) = weights.as_ref().and_then(wrong) {
+            let weight = weights.as_ref().map_or(f32::NAN, |weights| weights[row]);
+            return Err(Error::data(format!("document {} has the weight {weight}, not a number from 0", row + 1)));
+        }
+        let mut builder = words.builder(run)?;
+        let mut rest = texts;
+        while !rest.is_empty() {
+            run.check()?;
+            let (batch, after) = rest.split_at(batch_length(rest));
+            builder.push(batch)?;
+            run.advance(batch.len() as u64);
+            rest = after;
+        }
+        let tokens = builder.finish()?;
+        let weights = weights.filter(|weights| weights.iter().any(|&weight| weight != 1.0));
         Ok(Corpus { tokens, ids, labels, weights, sources: Vec::new() })
     }
 
@@ -117,6 +174,17 @@ where
     })
 }
 
+/// How many of the texts make a batch.
+fn batch_length(texts: &[impl AsRef<str>]) -> usize {
+    let mut bytes = 0;
+    let more = |text: &_| {
+        let goes_on = bytes < BATCH_BYTES;
+        bytes += AsRef::<str>::as_ref(text).len();
+        goes_on
+    };
+    texts.iter().take(BATCH_DOCUMENTS).map(more).take_while(|&goes_on| goes_on).count()
+}
+
 fn next_batch(documents: &mut impl Iterator<Item = Result<Document>>) -> Result<Vec<Document>> {
     let mut batch = Vec::new();
     let mut bytes = 0;
@@ -131,4 +199,80 @@ fn next_batch(documents: &mut impl Iterator<Item = Result<Document>>) -> Result<
         }
     }
     Ok(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::Recipe;
+    use std::sync::atomic::Ordering;
+
+    fn documents() -> Vec<Document> {
+        let demo = crate::corpus::demo().unwrap();
+        let mut documents = demo.train;
+        documents.iter_mut().step_by(7).for_each(|document| document.labels = None);
+        documents.iter_mut().step_by(5).for_each(|document| document.weight = 0.5);
+        documents
+    }
+
+    fn columns(documents: &[Document]) -> (Vec<&str>, Vec<String>, Labels, Vec<f32>) {
+        (
+            documents.iter().map(|document| document.text.as_str()).collect(),
+            documents.iter().map(|document| document.id.clone()).collect(),
+            Labels::from_lists(documents.iter().map(|document| document.labels.as_deref())),
+            documents.iter().map(|document| document.weight).collect(),
+        )
+    }
+
+    #[test]
+    fn columns_make_the_same_corpus_and_model_as_documents() {
+        let run = Run::new(1, 2).unwrap();
+        let recipe = Recipe::parse("words(stem=english) | tfidf | svm").unwrap();
+        let documents = documents();
+        let (texts, ids, labels, weights) = columns(&documents);
+        let given = Corpus::from_columns_with_ids(&texts, ids, labels, Some(weights), recipe.words(), &run).unwrap();
+        let read = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run).unwrap();
+        assert_eq!((&given.tokens, &given.ids, &given.labels), (&read.tokens, &read.ids, &read.labels));
+        assert_eq!(given.weights, read.weights);
+        assert!(given.weights.is_some());
+        let bytes = |corpus: &Corpus| recipe.fit(corpus, &run).unwrap().to_bytes().unwrap();
+        assert_eq!(bytes(&given), bytes(&read));
+    }
+
+    #[test]
+    fn ids_are_row_numbers_and_weights_of_one_are_none() {
+        let run = Run::new(1, 1).unwrap();
+        let labels = Labels::from_single([Some("a"), None]);
+        let words = WordsParams::default();
+        let texts = ["one".to_string(), "two".to_string()];
+        let corpus = Corpus::from_columns(&texts, labels, Some(vec![1.0; 2]), &words, &run).unwrap();
+        assert_eq!((&corpus.ids[..], &corpus.weights), (&["0".to_string(), "1".to_string()][..], &None));
+    }
+
+    #[test]
+    fn batches_hold_no_more_than_they_may() {
+        assert_eq!(batch_length(&vec![""; BATCH_DOCUMENTS + 5]), BATCH_DOCUMENTS);
+        let large = "x".repeat(BATCH_BYTES / 2 + 1);
+        assert_eq!(batch_length(&[&large, &large, &large]), 2);
+        assert_eq!(batch_length(&[&large]), 1);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_refused_with_the_reason() {
+        let run = Run::new(1, 1).unwrap();
+        let words = WordsParams::default();
+        let labels = Labels::from_single([Some("a"), None]);
+        let make = |texts: &[&str], labels: &Labels, weights: Option<Vec<f32>>| {
+            Corpus::from_columns(texts, labels.clone(), weights, &words, &run).map(|_| ()).unwrap_err().to_string()
+        };
+        assert!(make(&["x"], &labels, None).contains("labels of the documents"));
+        assert!(make(&["x", "y"], &labels, Some(vec![1.0])).contains("weights of the documents"));
+        for bad in [f32::NAN, -1.0, f32::INFINITY] {
+            let said = make(&["x", "y"], &labels, Some(vec![1.0, bad]));
+            assert!(said.contains("document 2 has the weight"), "{said}");
+        }
+        assert!(make(&[], &labels.select(&[]), None).contains("no documents"));
+        run.cancel_flag().store(true, Ordering::Relaxed);
+        assert_eq!(make(&["x", "y"], &labels, None), "cancelled");
+    }
 }

@@ -163,9 +163,7 @@ impl Recipe {
         let Some(stage) = self.needs_labels() else { return Ok(()) };
         if labels.labelled_rows().is_empty() {
             let n = labels.len();
-            return Err(Error::data(format!(
-                "`{stage}` needs labels; none of the {n} documents has one. Name the field that holds them with --label"
-            )));
+            return Err(Error::data(format!("`{stage}` needs labels; none of the {n} documents has one")));
         }
         if labels.n_classes() == 1 && !labels.is_multi_label() {
             return Err(Error::data(format!(
@@ -224,8 +222,8 @@ impl Model {
     pub fn update(&self, corpus: &Corpus, run: &Run) -> Result<Model> {
         let Some(old) = &self.training else {
             return Err(Error::data(
-                "this model has not kept what an update needs; train it with `--updatable` (it then keeps term counts and \
-                 labels of the training documents, no text) and update that one",
+                "this model has not kept what an update needs; fit it again as an updatable one (it then keeps term counts \
+                 and labels of the training documents, no text) and update that",
             ));
         };
         let run = run.with_seed(self.metadata.about.seed);
@@ -375,7 +373,7 @@ impl Model {
 
     /// Writes the model's file: whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        model_file::write_whole(path.as_ref(), &self.to_bytes()?)
+        crate::file::write_bytes(path, &self.to_bytes()?)
     }
 
     /// Reads a model's file.

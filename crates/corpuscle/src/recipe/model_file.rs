@@ -9,8 +9,6 @@
 //! Loading allocates no more than the file's size, runs no code and has no other format to fall back on.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
@@ -201,27 +199,6 @@ fn checksum(bytes: &[u8], place: usize) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a whole file or none: beside its place first, then renamed over it.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().ok_or_else(|| {
-        Error::io(path, std::io::Error::new(std::io::ErrorKind::InvalidInput, "this is no file name to write to"))
-    })?;
-    let mut beside = name.to_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(beside);
-    let write = || {
-        let mut file = std::fs::File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)
-    };
-    write().map_err(|e| {
-        // Best effort: the error to report is the one that stopped the writing.
-        let _ = std::fs::remove_file(&beside);
-        Error::io(path, e)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,16 +247,5 @@ mod tests {
         let mut longer = bytes;
         longer.push(0);
         assert!(from_bytes(&longer).is_err());
-    }
-
-    #[test]
-    fn nothing_half_written_is_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("no/such/folder/model");
-        assert!(write_whole(&path, b"x").is_err());
-        let path = folder.path().join("taken");
-        std::fs::create_dir(&path).unwrap();
-        assert!(write_whole(&path, b"x").is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -36,15 +36,15 @@ impl Training {
         for (name, stage) in stages {
             counts.push(stage.raw_counts(tokens, run)?.ok_or_else(|| {
                 Error::data(format!(
-                    "`{name}` cannot be updated from term counts, so a recipe with it makes no updatable model; leave out \
-                     --updatable, or use counts, binary or tfidf"
+                    "`{name}` cannot be updated from term counts, so a recipe with it makes no updatable model; use \
+                     counts, binary or tfidf"
                 ))
             })?);
         }
         Ok(Training { counts, labels: labels.clone(), weights: weights.map(<[f32]>::to_vec) })
     }
 
-    /// Adds other documents after these.
+    /// Adds other documents after these. Classes keep their numbers, new ones come behind.
     pub(super) fn append(&mut self, other: &Training) -> Result<()> {
         for (counts, more) in self.counts.iter_mut().zip(&other.counts) {
             counts.append_rows(more)?;
@@ -55,8 +55,7 @@ impl Training {
             weights.extend(other.weights.clone().unwrap_or_else(|| ones(other)));
             self.weights = Some(weights);
         }
-        let lists: Vec<Option<Vec<String>>> = [&self.labels, &other.labels].into_iter().flat_map(names).collect();
-        self.labels = Labels::from_lists(lists.iter().map(|list| list.as_deref()));
+        self.labels = self.labels.followed_by(&other.labels);
         Ok(())
     }
 
@@ -85,18 +84,16 @@ impl Training {
         let total = sizes.iter().map(|&size| u64::from(size)).sum::<u64>();
         let all = store.u32s("classes", usize::try_from(total).ok())?;
         let mut rest = &all[..];
-        let mut lists: Vec<Option<Vec<String>>> = Vec::with_capacity(labelled.len());
+        let mut lists: Vec<Option<Vec<u32>>> = Vec::with_capacity(labelled.len());
         for (&labelled, &size) in labelled.iter().zip(&sizes) {
             let (own, after) = rest.split_at(size as usize);
             rest = after;
-            let own: Option<Vec<String>> = own.iter().map(|&class| classes.get(class as usize).cloned()).collect();
-            let own = own.ok_or_else(|| Error::model("a training document has a class the model does not have"))?;
-            lists.push((labelled != 0).then_some(own));
+            if own.iter().any(|&class| class as usize >= classes.len()) {
+                return Err(Error::model("a training document has a class the model does not have"));
+            }
+            lists.push((labelled != 0).then(|| own.to_vec()));
         }
-        let labels = Labels::from_lists(lists.iter().map(|list| list.as_deref()));
-        if labels.classes() != classes {
-            return Err(Error::model("the training documents have other classes than the model"));
-        }
+        let labels = Labels::with_classes(classes.to_vec(), lists).map_err(|e| Error::model(e.to_string()))?;
         let weights = match store.has("weights") {
             false => None,
             true => Some(store.f32s("weights", &[Some(labelled.len())])?.0),
@@ -116,9 +113,55 @@ impl Training {
     }
 }
 
-/// The labels of each document by name.
-fn names(labels: &Labels) -> impl Iterator<Item = Option<Vec<String>>> + '_ {
-    (0..labels.len()).map(|row| {
-        labels.of(row).map(|list| list.iter().map(|&class| labels.classes()[class as usize].clone()).collect())
-    })
+#[cfg(test)]
+mod tests {
+    use crate::Run;
+    use crate::corpus::Labels;
+    use crate::recipe::{Corpus, Model, Recipe};
+    use crate::text::WordsParams;
+
+    const TEXTS: [&str; 8] = [
+        "zebra stripes horse grass apple pear fruit middle centre core beta test release",
+        "zebra horse grass",
+        "apple pear fruit",
+        "fruit apple juice",
+        "middle centre",
+        "centre core middle",
+        "beta release test",
+        "test release beta",
+    ];
+
+    fn corpus(texts: &[&str], classes: &[&str], rows: &[u32], run: &Run) -> Corpus {
+        let classes = classes.iter().map(ToString::to_string).collect();
+        let tokens = WordsParams::default().tokenize(texts, run).unwrap();
+        let ids = (0..texts.len()).map(|row| row.to_string()).collect();
+        let labels = Labels::from_ids(classes, rows).unwrap();
+        Corpus { tokens, ids, labels, weights: None, sources: Vec::new() }
+    }
+
+    #[test]
+    fn a_model_with_classes_in_any_order_is_loaded_and_updated() {
+        let run = Run::new(3, 2).unwrap();
+        for line in ["tfidf | svm", "binary | ig(9) | logistic", "tfidf | varnorm(2) | knn(k=2)"] {
+            let recipe = Recipe::parse(line).unwrap();
+            let old = corpus(&TEXTS[..6], &["zeta", "alpha", "mid"], &[0, 0, 1, 1, 2, 2], &run);
+            let model = recipe.fit_updatable(&old, &run).unwrap();
+            let loaded = Model::from_bytes(&model.to_bytes().unwrap(), &run).unwrap();
+            assert_eq!(loaded.classes(), ["zeta", "alpha", "mid"]);
+            let new = corpus(&TEXTS[6..], &["beta"], &[0, 0], &run);
+            let updated = loaded.update(&new, &run).unwrap();
+            let updated = Model::from_bytes(&updated.to_bytes().unwrap(), &run).unwrap();
+            assert_eq!(updated.classes(), ["zeta", "alpha", "mid", "beta"]);
+
+            let all = corpus(&TEXTS, &["zeta", "alpha", "mid", "beta"], &[0, 0, 1, 1, 2, 2, 3, 3], &run);
+            let whole = recipe.fit(&all, &run).unwrap();
+            // The vocabulary is that of the old documents: words of theirs only are asked about.
+            let asked = ["zebra grass", "apple pear", "core", "beta test", "horse middle release"];
+            let (found, expected) = (updated.predict(&asked, &run).unwrap(), whole.predict(&asked, &run).unwrap());
+            assert_eq!(found.labels, expected.labels, "{line}");
+            for (a, b) in found.scores.values().iter().zip(expected.scores.values()) {
+                assert!((a - b).abs() < 1e-4, "{line}: {a} {b}");
+            }
+        }
+    }
 }

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::fill::fill;
-use super::select::{Selected, select};
-use super::{BinaryParams, CountsParams, Vectorizer, VectorizerModel, Vocabulary};
+use super::select::{Selected, select, select_of};
+use super::{BinaryParams, CountsParams, TermCounts, Vectorizer, VectorizerModel, Vocabulary};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
@@ -31,9 +31,24 @@ impl CountsParams {
         let x = model.transform(tokens, run)?;
         Ok((model, x))
     }
+
+    /// What [`CountsParams::fit`] learns, from counts of the same documents made in parts.
+    pub fn model_of(&self, counts: &TermCounts) -> Result<CountsModel> {
+        CountsModel::learn_of(self, counts, if self.binary { "binary" } else { "counts" })
+    }
+
+    /// The vocabulary that [`CountsParams::fit`] learns, from counts of the same documents made in parts.
+    pub fn vocabulary_of(&self, counts: &TermCounts) -> Result<Vocabulary> {
+        Ok(self.model_of(counts)?.vocabulary)
+    }
 }
 
 impl CountsModel {
+    pub(super) fn learn_of(params: &CountsParams, counts: &TermCounts, stage: &'static str) -> Result<Self> {
+        let Selected { vocabulary, frequencies } = select_of(counts, params, stage)?;
+        Ok(CountsModel { params: params.clone(), vocabulary, frequencies, documents: counts.n_documents() })
+    }
+
     pub(super) fn learn(params: &CountsParams, tokens: &Tokens, stage: &'static str, run: &Run) -> Result<Self> {
         let Selected { vocabulary, frequencies } = select(tokens, params, stage, run)?;
         Ok(CountsModel { params: params.clone(), vocabulary, frequencies, documents: tokens.n_documents() as u64 })

@@ -22,7 +22,7 @@ pub(super) const NONE: u32 = u32::MAX;
 const PAIRS_AT_ONCE: usize = 1 << 23;
 
 /// The grams of one length, in order.
-#[derive(Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Level {
     /// The gram without its last word, in the level before; empty for single words.
     pub(super) parents: Vec<u32>,
@@ -35,11 +35,16 @@ pub(super) struct Level {
 }
 
 impl Level {
-    fn push(&mut self, parent: u32, word: u32, frequency: u32, count: u64) {
+    pub(super) fn push(&mut self, parent: u32, word: u32, frequency: u32, count: u64) {
         self.parents.push(parent);
         self.words.push(word);
         self.frequencies.push(frequency);
         self.counts.push(count);
+    }
+
+    /// Parent and word of a gram of several words.
+    pub(super) fn pair(&self, gram: usize) -> (u32, u32) {
+        (self.parents[gram], self.words[gram])
     }
 
     fn append(&mut self, mut other: Level) {

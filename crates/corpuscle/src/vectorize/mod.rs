@@ -2,7 +2,7 @@
 //!
 //! [`CountsParams::fit`] and [`TfidfParams::fit`] learn a vocabulary and give the matrix of the fitted documents with
 //! it; the model's `transform` does the same for others. Columns are in byte order of the terms, whatever the number
-//! of threads.
+//! of threads. What they learn can also be counted on parts of the documents and merged: [`TermCounts`].
 //!
 //! ```
 //! use corpuscle::Run;
@@ -31,6 +31,7 @@ mod select;
 mod space;
 #[cfg(test)]
 mod space_tests;
+mod term_counts;
 mod tfidf;
 mod vectorizer;
 mod vocabulary;
@@ -43,6 +44,7 @@ pub use counts::CountsModel;
 pub use params::{BinaryParams, Bound, CountsParams, Norm, TfidfParams};
 pub use scdv::ScdvParams;
 pub use space::{SpaceParams, WordSpace};
+pub use term_counts::TermCounts;
 pub use tfidf::TfidfModel;
 pub use vectorizer::{Columns, Vectorizer, VectorizerModel, WordParts};
 pub use vocabulary::Vocabulary;

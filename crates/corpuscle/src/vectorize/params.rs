@@ -8,7 +8,7 @@ use crate::params::{Checks, Form, Kind, Param, Params, Value};
 use crate::{Result, param};
 
 /// The longest n-gram.
-const LONGEST: usize = 8;
+pub(super) const LONGEST: usize = 8;
 
 /// A number of documents, or a share of all documents. In JSON an integer is a number and a float is a share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

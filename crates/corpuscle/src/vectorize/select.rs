@@ -2,8 +2,8 @@
 
 use super::grams::{Level, NONE};
 use super::vocabulary::{Nodes, Vocabulary};
-use super::{Bound, CountsParams};
-use crate::text::Tokens;
+use super::{Bound, CountsParams, TermCounts};
+use crate::text::{Lexicon, Tokens};
 use crate::{Error, Result, Run};
 
 /// A vocabulary and the document frequency of each of its columns.
@@ -14,12 +14,30 @@ pub(super) struct Selected {
 
 /// Learns the vocabulary of `tokens`.
 pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str, run: &Run) -> Result<Selected> {
+    let least = least(params, tokens.n_documents(), tokens.n_tokens() > 0, stage)?;
+    // Knowing all documents, the rare grams need not be counted.
+    let levels = super::grams::find(tokens, params.ngrams, least, run)?;
+    choose(tokens.lexicon(), &levels, tokens.n_documents(), least, params, stage)
+}
+
+/// The vocabulary of documents already counted: what [`select`] gives for the same ones.
+pub(super) fn select_of(counts: &TermCounts, params: &CountsParams, stage: &'static str) -> Result<Selected> {
+    let documents = usize::try_from(counts.n_documents()).unwrap_or(usize::MAX);
+    let least = least(params, documents, !counts.words().is_empty(), stage)?;
+    if params.ngrams > counts.longest() {
+        let reason = format!("is more than the {} words of the longest grams counted", counts.longest());
+        return Err(Error::parameter(stage, "ngrams", params.ngrams, reason));
+    }
+    choose(counts.words(), &counts.levels()[..params.ngrams], documents, least, params, stage)
+}
+
+/// The least document frequency of a term; an error when no term can have it.
+fn least(params: &CountsParams, documents: usize, some_words: bool, stage: &'static str) -> Result<f64> {
     params.checks(stage).done()?;
-    let documents = tokens.n_documents();
     if documents >= u32::MAX as usize {
         return Err(Error::data("more than 4 294 967 294 documents"));
     }
-    if tokens.n_tokens() == 0 {
+    if !some_words {
         return Err(Error::data(format!(
             "{stage}: none of the {documents} documents has a word; check which field holds the text, the tokenizer and \
              the stop words"
@@ -30,11 +48,22 @@ pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str
         let reason = format!("is {least} of {documents} documents, more than max_df = {}", params.max_df);
         return Err(Error::parameter(stage, "min_df", params.min_df, reason));
     }
-    let levels = super::grams::find(tokens, params.ngrams, least, run)?;
-    let mut order = preorder(&levels);
+    Ok(least)
+}
+
+fn choose(
+    words: &Lexicon,
+    levels: &[Level],
+    documents: usize,
+    least: f64,
+    params: &CountsParams,
+    stage: &'static str,
+) -> Result<Selected> {
+    let most = params.max_df.of(documents);
+    let mut order = preorder(levels);
     order.retain(|&(level, gram)| {
-        let frequency = levels[level].frequencies[gram as usize];
-        level + 1 >= params.ngrams_min && frequency > 0 && f64::from(frequency) <= most
+        let frequency = f64::from(levels[level].frequencies[gram as usize]);
+        level + 1 >= params.ngrams_min && (least..=most).contains(&frequency)
     });
     if let Some(limit) = params.max_features.filter(|&limit| limit < order.len()) {
         keep_most_frequent(&mut order, limit, |(level, gram)| match params.binary {
@@ -49,7 +78,7 @@ pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str
         return Err(Error::data(format!("{stage}: more than 4 294 967 294 terms; raise min_df or set max_features")));
     }
     let frequencies = order.iter().map(|&(level, gram)| levels[level].frequencies[gram as usize]).collect();
-    Ok(Selected { vocabulary: prune(tokens, levels, &order), frequencies })
+    Ok(Selected { vocabulary: prune(words, levels, &order), frequencies })
 }
 
 fn nothing_left(params: &CountsParams, stage: &'static str, documents: usize) -> Error {
@@ -92,7 +121,7 @@ fn keep_most_frequent(order: &mut Vec<(usize, u32)>, limit: usize, count: impl F
 }
 
 /// The vocabulary with the columns in `order`: only the grams that are a column or begin one are kept.
-fn prune(tokens: &Tokens, levels: Vec<Level>, order: &[(usize, u32)]) -> Vocabulary {
+fn prune(lexicon: &Lexicon, levels: &[Level], order: &[(usize, u32)]) -> Vocabulary {
     let mut columns: Vec<Vec<u32>> = levels.iter().map(|level| vec![NONE; level.counts.len()]).collect();
     for (&(level, gram), column) in order.iter().zip(0..) {
         columns[level][gram as usize] = column;
@@ -113,9 +142,8 @@ fn prune(tokens: &Tokens, levels: Vec<Level>, order: &[(usize, u32)]) -> Vocabul
         }
     }
     let words = numbers(&word_needed);
-    let lexicon = crate::text::Lexicon::from_sorted(
-        tokens.lexicon().iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(word, _)| word),
-    );
+    let lexicon =
+        Lexicon::from_sorted(lexicon.iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(word, _)| word));
     let single =
         columns[0].iter().zip(&word_needed).filter(|&(_, &needed)| needed).map(|(&column, _)| column).collect();
     // Single words are numbered as words, the grams of the other levels among those kept.
@@ -134,7 +162,7 @@ fn prune(tokens: &Tokens, levels: Vec<Level>, order: &[(usize, u32)]) -> Vocabul
 }
 
 /// The place of each one kept among those kept.
-fn numbers(kept: &[bool]) -> Vec<u32> {
+pub(super) fn numbers(kept: &[bool]) -> Vec<u32> {
     let mut next = 0;
     kept.iter()
         .map(|&kept| {

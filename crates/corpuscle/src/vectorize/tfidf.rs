@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::counts::CountsModel;
 use super::fill::fill;
-use super::{Norm, TfidfParams, Vectorizer, VectorizerModel, Vocabulary};
+use super::{Norm, TermCounts, TfidfParams, Vectorizer, VectorizerModel, Vocabulary};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
@@ -35,6 +35,11 @@ impl TfidfParams {
         let model = TfidfModel::new(self.clone(), counts);
         let x = model.transform(tokens, run)?;
         Ok((model, x))
+    }
+
+    /// What [`TfidfParams::fit`] learns, from counts of the same documents made in parts.
+    pub fn model_of(&self, counts: &TermCounts) -> Result<TfidfModel> {
+        Ok(TfidfModel::new(self.clone(), CountsModel::learn_of(&self.counts, counts, "tfidf")?))
     }
 }
 

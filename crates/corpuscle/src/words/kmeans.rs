@@ -229,7 +229,7 @@ mod tests {
             let (x, y) = [(0.0, 0.0), (4.0, 0.0), (0.0, 4.0)][row % 3];
             [x + rng.random::<f32>(), y + rng.random::<f32>()]
         });
-        Dense::new(rows, 2, values.collect()).unwrap()
+        Dense::new(rows, 2, values.collect::<Vec<f32>>()).unwrap()
     }
 
     #[test]

@@ -142,20 +142,20 @@ impl Block {
             self.half[row] = (length.squared / 2.0) as f32;
         }
         let mut from = 0;
+        let dense = self.dense.row_mut(row);
         for (&column, &value) in document.columns.iter().zip(document.values) {
             let value = (f64::from(value) * scale) as f32;
             self.plain &= is_plain(value);
             from += gallop(&self.columns[from..], column);
             match &mut self.places[from] {
-                Place::Dense(at) => self.dense.row_mut(row)[*at as usize] = value,
+                Place::Dense(at) => dense[*at as usize] = value,
                 Place::List(_, to) => {
                     self.postings[*to as usize] = Posting { document: row as u32, value };
                     *to += 1;
                 }
             }
         }
-        let own = &mut self.dense.row_mut(row)[self.common..];
-        for (to, &value) in own.iter_mut().zip(document.dense) {
+        for (to, &value) in dense[self.common..].iter_mut().zip(document.dense) {
             *to = (f64::from(value) * scale) as f32;
         }
     }

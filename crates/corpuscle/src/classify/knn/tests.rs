@@ -60,7 +60,7 @@ fn rows(n: usize, sparse: usize, dense: usize, negative: usize) -> impl Strategy
             let taken = (0..negative as u32).map(|c| scale * f32::from(row.get(&c).copied().unwrap_or(0)));
             own.chain(taken).collect::<Vec<_>>()
         });
-        let dense = Dense::new(rows.len(), dense + negative, values.collect()).unwrap();
+        let dense = Dense::new(rows.len(), dense + negative, values.collect::<Vec<f32>>()).unwrap();
         Matrix::new(csr, dense, negative).unwrap()
     })
 }
@@ -154,7 +154,7 @@ fn values_near_overflow_and_underflow_are_compared_all_the_same() {
     }
     let sparse = Matrix::from(Csr::from_rows(2, rows.clone()));
     assert_exact(&sparse, &sparse, 7, 1);
-    let dense = Dense::new(rows.len(), 2, rows.iter().flatten().map(|&(_, v)| v).collect()).unwrap();
+    let dense = Dense::new(rows.len(), 2, rows.iter().flatten().map(|&(_, v)| v).collect::<Vec<f32>>()).unwrap();
     assert_exact(&dense.clone().into(), &dense.into(), 7, 1);
 }
 

@@ -42,7 +42,8 @@ impl<'a> Design<'a> {
             dense_rows = all.chunks(BLOCK).map(|rows| data.dense.select_rows(rows)).collect();
             for start in (0..data.dense.cols()).step_by(DENSE_COLUMNS) {
                 let end = (start + DENSE_COLUMNS).min(data.dense.cols());
-                let values = (0..data.len()).flat_map(|row| &data.dense.row(row)[start..end]).copied().collect();
+                let values: Vec<f32> =
+                    (0..data.len()).flat_map(|row| &data.dense.row(row)[start..end]).copied().collect();
                 dense_columns.push(Dense::new(data.len(), end - start, values)?);
             }
         }

@@ -151,7 +151,7 @@ pub(super) fn not_utf8(bytes: &[u8], at: usize) -> String {
 /// Says that a line or file is longer than the limit.
 pub(super) fn too_long(what: &str, limit: usize) -> String {
     let size = if limit >= 1 << 20 { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
-    format!("the {what} is longer than the limit of {size} (`--max-line` raises it)")
+    format!("the {what} is longer than the limit of {size}")
 }
 
 #[cfg(test)]

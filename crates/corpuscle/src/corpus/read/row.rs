@@ -212,7 +212,7 @@ impl Fields {
     }
 
     fn weight(&self, row: &Row<'_>) -> Result<f32, Fault> {
-        let wanted = "a weight is a finite number, 0 or more (name another field with `--weight`)";
+        let wanted = "a weight is a finite number, 0 or more";
         let Some(slot) = self.weight else { return Ok(1.0) };
         match &row[slot] {
             Value::Absent | Value::Null => Ok(1.0),

@@ -241,7 +241,7 @@ impl Sink {
     }
 }
 
-/// Says that a field is missing, what there is instead, and how to name another.
+/// Says that a field is missing and what there is instead.
 pub(super) fn missing<'a>(field: &str, has: impl IntoIterator<Item = &'a str>) -> String {
-    format!("no field `{field}`; there is {} (name fields with `--text`, `--label`, `--id`)", listed(has))
+    format!("no field `{field}`; there is {}", listed(has))
 }

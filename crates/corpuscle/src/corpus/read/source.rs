@@ -137,8 +137,7 @@ pub(super) fn detect(source: &Source, head: &[u8], options: &ReadOptions) -> Res
     let certain = head.starts_with(b"PAR1").then_some(Format::Parquet);
     let text_file = matches!(source, Source::File(path) if suffix(path) == "txt").then_some(Format::FastText);
     options.format.or(certain).or(named).or_else(|| by_content(head)).or(text_file).ok_or_else(|| {
-        let reason =
-            "the format cannot be told from name or content; name it with `--input-format` (jsonl, csv, tsv, …)";
+        let reason = "the format cannot be told from name or content; name it (jsonl, csv, tsv, …)";
         Error::input(source.name(), None, reason)
     })
 }

@@ -74,7 +74,7 @@ pub(super) fn next(z: &Dense, first: usize, width: usize, noise: f64, ridge: f64
         scatter[column * width + column] += noise * (squares + floor).max(f64::MIN_POSITIVE);
     }
     solve_symmetric(&mut scatter, width, &mut weights, width, run)?;
-    let weights = Dense::new(width, width, weights.iter().map(|&weight| weight as f32).collect())?;
+    let weights = Dense::new(width, width, weights.iter().map(|&weight| weight as f32).collect::<Vec<f32>>())?;
     let bias = bias(&weights, &means, &means, keep);
     finite(Layer { weights, bias })
 }
@@ -277,7 +277,7 @@ impl<'a> Task<'a> {
             out[row] += self.noise * self.diagonal[row];
         });
         solve_symmetric(&mut system, d, &mut sides, r, run)?;
-        Dense::new(d, r, sides.iter().map(|&weight| weight as f32).collect())
+        Dense::new(d, r, sides.iter().map(|&weight| weight as f32).collect::<Vec<f32>>())
     }
 }
 

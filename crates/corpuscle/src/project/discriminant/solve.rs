@@ -348,7 +348,7 @@ fn combine(basis: &[Dense], solution: &Dense, rows: usize) -> Result<Dense> {
 }
 
 fn first_columns(matrix: &Dense, columns: usize) -> Result<Dense> {
-    let values = (0..matrix.rows()).flat_map(|row| matrix.row(row)[..columns].iter().copied()).collect();
+    let values: Vec<f32> = (0..matrix.rows()).flat_map(|row| matrix.row(row)[..columns].iter().copied()).collect();
     Dense::new(matrix.rows(), columns, values)
 }
 

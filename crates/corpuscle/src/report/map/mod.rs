@@ -131,7 +131,7 @@ fn principal_start(x: &Dense, run: &Run) -> Result<Vec<Point>> {
         means.iter_mut().zip(x.row(row)).for_each(|(mean, &value)| *mean += f64::from(value) / n as f64);
     }
     let centred = (0..n).flat_map(|row| x.row(row).iter().zip(&means).map(|(&value, mean)| value - *mean as f32));
-    let centred = Dense::new(n, d, centred.collect())?;
+    let centred = Dense::new(n, d, centred.collect::<Vec<f32>>())?;
     let spread = centred.values().iter().any(|&value| value.abs() > 1e-6);
     let rows = if spread { truncated_svd(&Matrix::from(centred), 2, 0, run)?.rows } else { Dense::zeros(n, 0) };
     let at = |row: usize, column: usize| rows.row(row).get(column).map_or(0.0, |&value| f64::from(value));

@@ -11,7 +11,7 @@ fn clustered(n: usize, clusters: usize, noise: f32) -> Matrix {
     let values = (0..n).flat_map(|row| {
         (0..20).map(|column| uniform() * noise + f32::from(column % clusters == row % clusters)).collect::<Vec<_>>()
     });
-    Matrix::from(Dense::new(n, 20, values.collect()).unwrap())
+    Matrix::from(Dense::new(n, 20, values.collect::<Vec<f32>>()).unwrap())
 }
 
 fn quick() -> MapParams {
@@ -56,7 +56,7 @@ fn the_map_is_as_good_as_the_exact_one_of_scikit_learn() {
         kept: f64,
     }
     let fixture: Fixture = serde_json::from_str(include_str!("../../../tests/fixtures/map.json")).unwrap();
-    let values = fixture.rows.iter().flatten().map(|&value| value as f32).collect();
+    let values: Vec<f32> = fixture.rows.iter().flatten().map(|&value| value as f32).collect();
     let x = Matrix::from(Dense::new(fixture.rows.len(), 8, values).unwrap());
     let layout = MapParams::default().lay_out(&x, &Run::new(42, 2).unwrap()).unwrap();
     assert!(layout.divergence < 1.05 * fixture.divergence, "{} {}", layout.divergence, fixture.divergence);

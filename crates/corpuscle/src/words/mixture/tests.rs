@@ -8,7 +8,7 @@ fn cloud(rows: usize) -> Dense {
         let noise: [f32; 3] = std::array::from_fn(|_| rng.random::<f32>() + rng.random::<f32>() - 1.0);
         [centre[0] + noise[0], centre[1] + noise[0] * 0.5 + noise[1], centre[2] + noise[2]]
     });
-    Dense::new(rows, 3, values.collect()).unwrap()
+    Dense::new(rows, 3, values.collect::<Vec<f32>>()).unwrap()
 }
 
 const KINDS: [Covariance; 3] = [Covariance::SharedFull, Covariance::SharedSpherical, Covariance::Diagonal];

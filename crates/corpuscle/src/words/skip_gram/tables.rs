@@ -96,7 +96,7 @@ impl Tables {
     /// The input vectors without their padding.
     pub(super) fn into_vectors(self, dim: usize) -> Result<Dense> {
         let rows = self.inputs.len() / self.lanes;
-        let values =
+        let values: Vec<f32> =
             self.inputs.chunks_exact(self.lanes).flat_map(|row| row.as_flattened()[..dim].iter().copied()).collect();
         Dense::new(rows, dim, values)
     }
@@ -150,7 +150,7 @@ impl SharedTables {
     /// The input vectors without their padding.
     pub(super) fn into_vectors(self, dim: usize) -> Result<Dense> {
         let width = self.lanes * WIDTH;
-        let values = self
+        let values: Vec<f32> = self
             .inputs
             .chunks_exact(width)
             .flat_map(|row| row[..dim].iter().map(|value| f32::from_bits(value.load(Ordering::Relaxed))))
