@@ -4,9 +4,13 @@
 //! documents; runs of neighbouring rows, see [`blocks`]) and keeps the one that does best on the held-out parts: by
 //! accuracy when every document has one label, by micro-F1 of the signs of the scores when it may have several. The
 //! smaller C wins a tie, being the smoother model and the faster fit, and three values that are worse than the best before
-//! them end the search, because the largest take longest. The cost is at most 3 · |grid| fits on two thirds of the documents;
-//! callers fit with a looser tolerance than the final one.
+//! them end the search, because the largest take longest.
+//!
+//! The fits of a fold are a path ([`CostPath`]): its documents are packed once, and each value starts from the solution at
+//! the one before, which is near. Callers fit with a looser tolerance than the final one. The cost is at most 3 · |grid| warm
+//! fits on two thirds of the documents, and the memory of three such fits at once.
 
+use rayon::prelude::*;
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -67,16 +71,16 @@ impl Cost {
         }
     }
 
-    /// The value, or the best value of the grid, where `fit(x, labels, weights, c)` fits a part of the documents.
-    pub(super) fn resolve(
+    /// The value, or the best value of the grid, where `path(x, labels, weights)` begins the fits of a part of the documents.
+    pub(super) fn resolve<P: CostPath>(
         self,
         x: &Matrix,
         labels: &Labels,
         weights: Option<&[f32]>,
         run: &Run,
-        fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
+        path: impl Fn(&Matrix, &Labels, Option<&[f32]>) -> Result<P>,
     ) -> Result<f64> {
-        let Cost::Value(value) = self else { return choose(x, labels, weights, run, fit) };
+        let Cost::Value(value) = self else { return choose(x, labels, weights, run, path) };
         Ok(value)
     }
 }
@@ -106,12 +110,20 @@ impl<'de> Deserialize<'de> for Cost {
     }
 }
 
-fn choose(
+/// Fits of the same documents at one cost after the other.
+pub(crate) trait CostPath: Send {
+    /// The fit at cost `c`. Costs are asked for in ascending order; the first fit starts from nothing, each further one
+    /// from the solution before it.
+    fn fit(&mut self, c: f64) -> Result<LinearModel>;
+}
+
+/// Cuts the folds and compares the values of the grid on them.
+fn choose<P: CostPath>(
     x: &Matrix,
     labels: &Labels,
     weights: Option<&[f32]>,
     run: &Run,
-    fit: impl Fn(&Matrix, &Labels, Option<&[f32]>, f64) -> Result<LinearModel>,
+    path: impl Fn(&Matrix, &Labels, Option<&[f32]>) -> Result<P>,
 ) -> Result<f64> {
     let rows = labels.labelled_rows();
     let k = FOLDS.min(rows.len());
@@ -119,20 +131,32 @@ fn choose(
         run.warn("c=auto needs at least 2 labelled documents to compare values; using c=1");
         return Ok(1.0);
     }
-    let folds = blocks(labels, k)?;
+    let mut folds = Vec::with_capacity(k);
+    for held_out in blocks(labels, k)? {
+        run.check()?;
+        let kept = without(&rows, &held_out);
+        let weights = weights.map(|all| kept.iter().map(|&row| all[row]).collect::<Vec<f32>>());
+        if weights.as_ref().is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)) {
+            continue;
+        }
+        let path = path(&x.select_rows(&kept), &labels.select(&kept), weights.as_deref())?;
+        folds.push((path, x.select_rows(&held_out), labels.select(&held_out)));
+    }
+    best_cost(folds, run)
+}
+
+/// The value of the grid that does best on the held-out documents: for each fold, the fits of its training part, and the
+/// documents left out of it with their labels.
+pub(crate) fn best_cost<P: CostPath>(mut folds: Vec<(P, Matrix, Labels)>, run: &Run) -> Result<f64> {
     let (mut best, mut highest, mut worse) = (0, f64::NEG_INFINITY, 0);
     for (number, &c) in GRID.iter().enumerate() {
-        let mut quality = 0.0;
-        for held_out in &folds {
+        // Folds side by side: a fit of few classes alone does not keep every core busy.
+        let quality = |(path, held_out, labels): &mut (P, Matrix, Labels)| {
             run.check()?;
-            let kept = without(&rows, held_out);
-            let weights = weights.map(|all| kept.iter().map(|&row| all[row]).collect::<Vec<f32>>());
-            if weights.as_ref().is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)) {
-                continue;
-            }
-            let model = fit(&x.select_rows(&kept), &labels.select(&kept), weights.as_deref(), c)?;
-            quality += agreement(&model.scores(&x.select_rows(held_out), run)?, &labels.select(held_out));
-        }
+            Ok(agreement(&path.fit(c)?.scores(held_out, run)?, labels))
+        };
+        let qualities: Vec<f64> = run.install(|| folds.par_iter_mut().map(quality).collect::<Result<_>>())?;
+        let quality: f64 = qualities.iter().sum();
         // Folds differ by whole documents, so anything smaller than this is rounding.
         if quality > highest + 1e-9 {
             (best, highest, worse) = (number, quality, 0);
@@ -173,6 +197,8 @@ fn agreement(scores: &Dense, labels: &Labels) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::matrix::Csr;
 
@@ -181,23 +207,35 @@ mod tests {
         (x.into(), Labels::from_single((0..n).map(|row| Some(["a", "b"][row % 2]))))
     }
 
+    /// A path whose model at each cost is given by a function.
+    struct Given<F>(F);
+
+    impl<F: Fn(f64) -> Result<LinearModel> + Send> CostPath for Given<F> {
+        fn fit(&mut self, c: f64) -> Result<LinearModel> {
+            self.0(c)
+        }
+    }
+
     #[test]
     fn the_smaller_value_wins_a_tie_and_the_better_one_otherwise() {
         let (x, labels) = blobs(12);
         let run = Run::new(1, 1).unwrap();
         let constant = |sign: f32| LinearModel::new(Dense::from_rows(&[[sign, -sign], [-sign, sign]]), vec![0.0, 0.0]);
-        let always = |_: &Matrix, _: &Labels, _: Option<&[f32]>, _: f64| constant(1.0);
+        let always = |_: &Matrix, _: &Labels, _: Option<&[f32]>| Ok(Given(|_| constant(1.0)));
         assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, always).unwrap(), GRID[0]);
-        let from_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>, c: f64| constant(if c >= 1.0 { 1.0 } else { -1.0 });
+        let from_one =
+            |_: &Matrix, _: &Labels, _: Option<&[f32]>| Ok(Given(|c| constant(if c >= 1.0 { 1.0 } else { -1.0 })));
         assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, from_one).unwrap(), 1.0);
         // Past the best, three values that are worse are enough.
-        let tried = std::cell::RefCell::new(Vec::new());
-        let only_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>, c: f64| {
-            tried.borrow_mut().push(c);
-            constant(if c == 0.03 { 1.0 } else { -1.0 })
+        let tried = Mutex::new(Vec::new());
+        let only_one = |_: &Matrix, _: &Labels, _: Option<&[f32]>| {
+            Ok(Given(|c| {
+                tried.lock().unwrap().push(c);
+                constant(if c == 0.03 { 1.0 } else { -1.0 })
+            }))
         };
         assert_eq!(Cost::Auto.resolve(&x, &labels, None, &run, only_one).unwrap(), 0.03);
-        assert_eq!(tried.borrow().iter().copied().fold(0.0, f64::max), 1.0);
+        assert_eq!(tried.lock().unwrap().iter().copied().fold(0.0, f64::max), 1.0);
         assert_eq!(Cost::Value(7.0).resolve(&x, &labels, None, &run, always).unwrap(), 7.0);
         let one = (x.select_rows(&[0]), labels.select(&[0]));
         assert_eq!(Cost::Auto.resolve(&one.0, &one.1, None, &run, always).unwrap(), 1.0);

@@ -50,7 +50,7 @@ struct Direction<const N: usize> {
 
 /// The problem and the buffers of one solve. Buffers by document hold the tiles of a document together.
 pub(super) struct Newton<'a, const N: usize> {
-    design: &'a Design<'a>,
+    design: &'a Design,
     link: Link<'a>,
     tiles: usize,
     columns: usize,
@@ -64,7 +64,7 @@ pub(super) struct Newton<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Newton<'a, N> {
-    pub(super) fn new(design: &'a Design<'a>, link: Link<'a>, tiles: usize, bias: bool) -> Self {
+    pub(super) fn new(design: &'a Design, link: Link<'a>, tiles: usize, bias: bool) -> Self {
         let documents = design.data.len();
         let buffer = || vec![[0f32; N]; tiles * documents];
         let (scores, probabilities, work, tile) = (buffer(), buffer(), buffer(), vec![[0.0; N]; documents]);
@@ -74,12 +74,24 @@ impl<'a, const N: usize> Newton<'a, N> {
 
     /// Minimises from W = 0 and the given biases, one array per tile.
     pub(super) fn solve(mut self, biases: &[[f32; N]], limits: Limits, run: &Run) -> Result<Solution<N>> {
-        let zeros = || vec![[0f32; N]; self.tiles * (self.columns + 1)];
-        let (mut vector, mut gradient, mut inverse) = (zeros(), zeros(), zeros());
+        let mut vector = vec![[0f32; N]; self.tiles * (self.columns + 1)];
         if self.bias {
             vector[self.tiles * self.columns..].copy_from_slice(biases);
             self.scores.par_chunks_mut(self.tiles).for_each(|scores| scores.copy_from_slice(biases));
         }
+        self.descend(vector, limits, run)
+    }
+
+    /// Minimises from a vector.
+    pub(super) fn resume(mut self, vector: Vec<[f32; N]>, limits: Limits, run: &Run) -> Result<Solution<N>> {
+        let mut scores = std::mem::take(&mut self.scores);
+        self.forward(&vector, &mut scores)?;
+        self.scores = scores;
+        self.descend(vector, limits, run)
+    }
+
+    fn descend(mut self, mut vector: Vec<[f32; N]>, limits: Limits, run: &Run) -> Result<Solution<N>> {
+        let (mut gradient, mut inverse) = (vec![[0f32; N]; vector.len()], vec![[0f32; N]; vector.len()]);
         let (mut steps, mut gaps, mut stalled) = ([0usize; N], [f64::INFINITY; N], 0);
         let mut objective = self.objective(&vector);
         for step in 0..=limits.max_iter {
@@ -289,7 +301,7 @@ impl<'a, const N: usize> Newton<'a, N> {
     fn by_tile(
         &mut self,
         out: &mut [[f32; N]],
-        product: impl Fn(&Design<'_>, &[[f32; N]], &mut [[f32; N]]) -> Result<()>,
+        product: impl Fn(&Design, &[[f32; N]], &mut [[f32; N]]) -> Result<()>,
     ) -> Result<()> {
         let weights = &mut out[..self.tiles * self.columns];
         if self.tiles == 1 {
