@@ -3,7 +3,7 @@
 use super::design::Design;
 use super::link::Link;
 use super::model::{LogisticModel, State};
-use super::newton::{Newton, Solution};
+use super::newton::{Newton, Point, Solution};
 use super::{LogisticMulticlass, LogisticParams};
 use crate::classify::LinearModel;
 use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
@@ -67,7 +67,7 @@ impl LogisticParams {
     }
 }
 
-/// The fits of the same documents at one cost after the other, each starting from the weights of the one before.
+/// The fits of the same documents at one cost after the other, each starting from where the two before it point to.
 pub(crate) struct LogisticPath<'r> {
     params: LogisticParams,
     design: Design,
@@ -83,8 +83,15 @@ struct Problem {
     classes: Vec<usize>,
     lanes: usize,
     truth: Truth,
-    /// The vector reached at the cost before, lanes side by side; empty before the first.
-    last: Vec<f32>,
+    /// What was reached at the last two costs, the last one first.
+    reached: [Option<At>; 2],
+}
+
+/// What was reached at a cost, lanes side by side.
+struct At {
+    c: f64,
+    vector: Vec<f32>,
+    scores: Vec<f32>,
 }
 
 /// What the documents are.
@@ -129,7 +136,7 @@ impl Problem {
         let number = |row: usize| classes.binary_search(&class_of(row)).unwrap_or(0) as u32;
         let truth = data.rows.iter().map(|&row| number(row)).collect();
         let counts = data.rows.iter().map(|&row| class_weights[class_of(row)]).collect();
-        Problem { classes: classes.to_vec(), lanes, truth: Truth::Joint { truth, counts }, last: Vec::new() }
+        Problem { classes: classes.to_vec(), lanes, truth: Truth::Joint { truth, counts }, reached: [None, None] }
     }
 
     /// A sigmoid for each of `classes` (at most `lanes`); documents that are not of the class count `rest`.
@@ -147,7 +154,7 @@ impl Problem {
         };
         let positive = data.rows.iter().map(bits).collect();
         let counts = classes.iter().map(|&class| [class_weights[class], rest]).collect();
-        Problem { classes: classes.to_vec(), lanes, truth: Truth::Separate { positive, counts }, last: Vec::new() }
+        Problem { classes: classes.to_vec(), lanes, truth: Truth::Separate { positive, counts }, reached: [None, None] }
     }
 }
 
@@ -161,13 +168,13 @@ struct Task<'a> {
 }
 
 fn fit_lanes<const N: usize>(task: &Task<'_>, problem: &mut Problem, result: &mut Assembly) -> Result<()> {
-    let Problem { classes, truth, last, .. } = problem;
+    let Problem { classes, truth, reached, .. } = problem;
     if classes.is_empty() {
         return Ok(());
     }
     let data = &task.design.data;
     let tiles = classes.len().div_ceil(N);
-    let mut solution = match truth {
+    let solution = match truth {
         Truth::Joint { truth, counts } => {
             let price = |(count, weight): (&f64, &f32)| weight * (count * task.c) as f32;
             let prices: Vec<f32> = counts.iter().zip(&data.weights).map(price).collect();
@@ -180,7 +187,7 @@ fn fit_lanes<const N: usize>(task: &Task<'_>, problem: &mut Problem, result: &mu
                 *bias = share.ln() as f32;
             }
             let link = Link::Softmax { truth, prices: &prices, classes: classes.len() };
-            minimise(task, link, &biases, last)?
+            minimise(task, link, &biases, reached)?
         }
         Truth::Separate { positive, counts } => {
             let prices: Vec<[f32; 2]> = counts.iter().map(|counts| counts.map(|n| (n * task.c) as f32)).collect();
@@ -196,32 +203,44 @@ fn fit_lanes<const N: usize>(task: &Task<'_>, problem: &mut Problem, result: &mu
                 *bias = (with / without).ln() as f32;
             }
             let link = Link::Sigmoid { positive, weights: &data.weights, prices: &prices };
-            minimise(task, link, &biases, last)?
+            minimise(task, link, &biases, reached)?
         }
     };
     let columns = data.total_columns();
-    let (weights, biases) = solution.vector.split_at_mut(tiles * columns);
-    if let Truth::Joint { .. } = truth {
-        // The same added to all biases changes no probability; centred is what scikit-learn's solver ends with.
-        let biases = &mut biases.as_flattened_mut()[..classes.len()];
-        let mean = biases.iter().map(|&bias| f64::from(bias)).sum::<f64>() / classes.len() as f64;
-        biases.iter_mut().for_each(|bias| *bias -= mean as f32);
-    }
+    let (weights, biases) = solution.vector.split_at(tiles * columns);
+    // The same added to all biases changes no probability; centred is what scikit-learn's solver ends with.
+    let mean = match truth {
+        Truth::Joint { .. } => {
+            let biases = biases.as_flattened()[..classes.len()].iter();
+            biases.map(|&bias| f64::from(bias)).sum::<f64>() / classes.len() as f64
+        }
+        Truth::Separate { .. } => 0.0,
+    };
     result.place(data, classes, |column, number| weights[number / N * columns + column][number % N]);
     for (number, &class) in classes.iter().enumerate() {
         let (tile, lane) = (number / N, number % N);
         let reached = task.limits.reached(solution.steps[lane], solution.gaps[lane]);
-        result.settle(class, biases[tile][lane], reached);
+        result.settle(class, biases[tile][lane] - mean as f32, reached);
     }
-    *last = solution.vector.into_flattened();
+    let Solution { vector, scores, .. } = solution;
+    reached.swap(0, 1);
+    reached[0] = Some(At { c: task.c, vector: vector.into_flattened(), scores: scores.into_flattened() });
     Ok(())
 }
 
-/// From the vector reached last, or from W = 0 and the given biases.
-fn minimise<const N: usize>(task: &Task<'_>, link: Link<'_>, biases: &[[f32; N]], last: &[f32]) -> Result<Solution<N>> {
+/// From where the costs before point to, or from W = 0 and the given biases.
+fn minimise<const N: usize>(
+    task: &Task<'_>,
+    link: Link<'_>,
+    biases: &[[f32; N]],
+    reached: &[Option<At>; 2],
+) -> Result<Solution<N>> {
     let solver = Newton::<N>::new(task.design, link, biases.len(), task.bias);
-    match last {
-        [] => solver.solve(biases, task.limits, task.run),
-        last => solver.resume(last.as_chunks().0.to_vec(), task.limits, task.run),
+    fn point<const N: usize>(at: &At) -> Point<'_, N> {
+        Point { vector: at.vector.as_chunks().0, scores: at.scores.as_chunks().0 }
     }
+    let [Some(last), before] = reached else { return solver.solve(biases, task.limits, task.run) };
+    let times = |before: &At| (task.c / last.c).ln() / (last.c / before.c).ln();
+    let before = before.as_ref().map(|before| (point(before), times(before)));
+    solver.resume(point(last), before.filter(|(_, times)| times.is_finite()), task.limits, task.run)
 }
