@@ -58,6 +58,30 @@ impl Limits {
     }
 }
 
+/// Which classes there is something to learn about, and what the others score.
+pub(super) struct Classes {
+    /// The classes that some documents have and others have not, ascending.
+    pub(super) open: Vec<usize>,
+    /// For each class, the score it starts from: that of a class no document or every document has, else 0.
+    constant: Vec<f32>,
+}
+
+impl Classes {
+    pub(super) fn new(data: &Packed, labels: &Labels) -> Self {
+        let mut counts = vec![0usize; labels.n_classes()];
+        for &row in &data.rows {
+            labels.of(row).unwrap_or(&[]).iter().for_each(|&class| counts[class as usize] += 1);
+        }
+        let constant = |&count: &usize| match count {
+            0 => EMPTY_CLASS_BIAS,
+            all if all == data.len() => FULL_CLASS_BIAS,
+            _ => 0.0,
+        };
+        let is_open = |&class: &usize| counts[class] > 0 && counts[class] < data.len();
+        Classes { open: (0..counts.len()).filter(is_open).collect(), constant: counts.iter().map(constant).collect() }
+    }
+}
+
 /// A linear model under construction.
 pub(super) struct Assembly {
     weights: Dense,
@@ -66,30 +90,13 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// A model of zeros for the documents' columns.
-    pub(super) fn new(data: &Packed, classes: usize) -> Self {
+    /// A model for the documents' columns in which only the constant classes are settled.
+    pub(super) fn new(data: &Packed, classes: &Classes) -> Self {
         Assembly {
-            weights: Dense::zeros(data.original_columns(), classes),
-            bias: vec![0.0; classes],
-            reached: vec![Reached::AT_ONCE; classes],
+            weights: Dense::zeros(data.original_columns(), classes.constant.len()),
+            bias: classes.constant.clone(),
+            reached: vec![Reached::AT_ONCE; classes.constant.len()],
         }
-    }
-
-    /// Gives classes that no document or every document has their constant score; returns the others, ascending.
-    pub(super) fn settle_constant_classes(&mut self, data: &Packed, labels: &Labels) -> Vec<usize> {
-        let mut counts = vec![0usize; self.bias.len()];
-        for &row in &data.rows {
-            labels.of(row).unwrap_or(&[]).iter().for_each(|&class| counts[class as usize] += 1);
-        }
-        let mut open = Vec::new();
-        for (class, &count) in counts.iter().enumerate() {
-            match count {
-                0 => self.bias[class] = EMPTY_CLASS_BIAS,
-                all if all == data.len() => self.bias[class] = FULL_CLASS_BIAS,
-                _ => open.push(class),
-            }
-        }
-        open
     }
 
     /// Takes over the packed weights of classes: `weight(column, i)` is that of `classes[i]`. Column by column, because the

@@ -1,11 +1,16 @@
 //! The price C of a training error against large weights, given or found by cross-validation.
 //!
-//! `c=auto` fits the values of [`COST_GRID`](crate::classify::COST_GRID) in ascending order on folds (3, fewer when there are fewer
-//! documents; runs of neighbouring rows, see [`blocks`]) and keeps the one that does best on the held-out parts: by
+//! `c=auto` fits the values of [`COST_GRID`](crate::classify::COST_GRID) in ascending order on folds (3; runs of neighbouring
+//! rows, see [`Target::folds`]) and keeps the one that does best on the held-out parts: by
 //! accuracy when every document has one label, by micro-F1 of the signs of the scores when it may have several. The
 //! smaller C wins a tie, being the smoother model and the faster fit, and three values that are worse than the best before
-//! them end the search, because the largest take longest. The cost is at most 3 · |grid| fits on two thirds of the documents;
-//! callers fit with a looser tolerance than the final one.
+//! them end the search, because the largest take longest.
+//!
+//! The fits of a fold are a path ([`CostPath`]): its documents are packed once, and each value starts from the solution at
+//! the one before, which is near. Callers fit with a looser tolerance than the final one. The cost is at most 3 · |grid| warm
+//! fits on two thirds of the documents, and the memory of three such fits at once.
+
+use rayon::prelude::*;
 
 use super::{LinearModel, Reached};
 use crate::corpus::Labels;
@@ -60,38 +65,58 @@ pub(super) fn solver_notes(c: f64, reached: &[Reached], passes: &str) -> Vec<(&'
     vec![("c", c.to_string()), ("solver", format!("{most} {passes}, relative gap to the optimum about {gap:.1e}"))]
 }
 
-/// The value given, or the best value of the grid on held-out folds, where `fit(x, labels, weights, c)` fits a part of the
-/// documents.
-pub(super) fn resolve(
+/// The value given, or the best value of the grid on held-out folds, where `path` begins the fits of a fold's documents.
+pub(super) fn resolve<P: CostPath>(
     c: Auto<f64>,
     x: &Matrix,
     target: &Target<'_>,
     run: &Run,
-    fit: impl Fn(&Fold<'_>, f64) -> Result<LinearModel>,
+    path: impl Fn(&Fold<'_>) -> Result<P>,
 ) -> Result<f64> {
     if let Auto::Value(value) = c {
         return Ok(value);
     }
-    let mut quality = vec![0f64; GRID.len()];
-    let _ = &mut quality;
+    let mut folds = Vec::with_capacity(FOLDS);
     let walked = target.folds(x, FOLDS, FoldRows::Labelled, run, |fold| {
-        for (number, &c) in GRID.iter().enumerate() {
-            let model = fit(&fold, c)?;
-            quality[number] += agreement(&model.scores(&fold.held, run)?, &fold.truth);
-        }
+        folds.push((path(&fold)?, fold.held, fold.truth));
         Ok(())
     })?;
     if !walked {
         run.warn("c=auto: too few labelled documents to compare values; using c=1");
         return Ok(FALLBACK);
     }
-    let (mut best, mut highest) = (0, f64::NEG_INFINITY);
-    for (number, &quality) in quality.iter().enumerate() {
+    best_cost(folds, run)
+}
+
+/// Fits of the same documents at one cost after the other.
+pub(crate) trait CostPath: Send {
+    /// The fit at cost `c`. Costs are asked for in ascending order; the first fit starts from nothing, each further one
+    /// from the solution before it.
+    fn fit(&mut self, c: f64) -> Result<LinearModel>;
+}
+
+/// The value of the grid that does best on the held-out documents: for each fold, the fits of its training part, and the
+/// documents left out of it with their labels.
+fn best_cost<P: CostPath>(mut folds: Vec<(P, Matrix, Labels)>, run: &Run) -> Result<f64> {
+    let (mut best, mut highest, mut worse) = (0, f64::NEG_INFINITY, 0);
+    for (number, &c) in GRID.iter().enumerate() {
+        // Folds side by side: a fit of few classes alone does not keep every core busy.
+        let quality = |(path, held_out, labels): &mut (P, Matrix, Labels)| {
+            run.check()?;
+            Ok(agreement(&path.fit(c)?.scores(held_out, run)?, labels))
+        };
+        let qualities: Vec<f64> = run.install(|| folds.par_iter_mut().map(quality).collect::<Result<_>>())?;
+        let quality: f64 = qualities.iter().sum();
+        // Folds differ by whole documents, so anything smaller than this is rounding.
         if quality > highest + 1e-9 {
-            (best, highest) = (number, quality);
+            (best, highest, worse) = (number, quality, 0);
+        } else if quality < highest - 1e-9 {
+            worse += 1;
+        }
+        if worse == PAST_THE_BEST {
+            break;
         }
     }
-    let _ = PAST_THE_BEST;
     Ok(GRID[best])
 }
 
@@ -118,4 +143,50 @@ fn agreement(scores: &Dense, labels: &Labels) -> f64 {
         }
     }
     if given + wanted == 0 { 1.0 } else { 2.0 * hits as f64 / (given + wanted) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::matrix::Csr;
+
+    fn blobs(n: usize) -> (Matrix, Labels) {
+        let x = Csr::from_rows(2, (0..n).map(|row| vec![(row as u32 % 2, 1.0)]));
+        (x.into(), Labels::from_single((0..n).map(|row| Some(["a", "b"][row % 2]))))
+    }
+
+    /// A path whose model at each cost is given by a function.
+    struct Given<F>(F);
+
+    impl<F: Fn(f64) -> Result<LinearModel> + Send> CostPath for Given<F> {
+        fn fit(&mut self, c: f64) -> Result<LinearModel> {
+            self.0(c)
+        }
+    }
+
+    #[test]
+    fn the_smaller_value_wins_a_tie_and_the_better_one_otherwise() {
+        let (x, labels) = blobs(12);
+        let run = Run::new(1, 1).unwrap();
+        let constant = |sign: f32| LinearModel::new(Dense::from_rows(&[[sign, -sign], [-sign, sign]]), vec![0.0, 0.0]);
+        let always = |_: &Fold<'_>| Ok(Given(|_| constant(1.0)));
+        assert_eq!(resolve(Auto::Auto, &x, &Target::new(&labels), &run, always).unwrap(), GRID[0]);
+        let from_one = |_: &Fold<'_>| Ok(Given(|c| constant(if c >= 1.0 { 1.0 } else { -1.0 })));
+        assert_eq!(resolve(Auto::Auto, &x, &Target::new(&labels), &run, from_one).unwrap(), 1.0);
+        // Past the best, three values that are worse are enough.
+        let tried = Mutex::new(Vec::new());
+        let only_one = |_: &Fold<'_>| {
+            Ok(Given(|c| {
+                tried.lock().unwrap().push(c);
+                constant(if c == 0.03 { 1.0 } else { -1.0 })
+            }))
+        };
+        assert_eq!(resolve(Auto::Auto, &x, &Target::new(&labels), &run, only_one).unwrap(), 0.03);
+        assert_eq!(tried.lock().unwrap().iter().copied().fold(0.0, f64::max), 1.0);
+        assert_eq!(resolve(Auto::Value(7.0), &x, &Target::new(&labels), &run, always).unwrap(), 7.0);
+        let one = (x.select_rows(&[0]), labels.select(&[0]));
+        assert_eq!(resolve(Auto::Auto, &one.0, &Target::new(&one.1), &run, always).unwrap(), 1.0);
+    }
 }

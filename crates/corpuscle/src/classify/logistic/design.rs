@@ -25,17 +25,17 @@ const WORK: u64 = 1 << 14;
 /// all over the residuals, and a million documents take 1.6 times as long each as a hundred thousand.
 const SLICE: usize = 1 << 14;
 
-pub(super) struct Design<'a> {
-    pub(super) data: &'a Packed,
+pub(super) struct Design {
+    pub(super) data: Packed,
     slices: Vec<Slice>,
     dense_rows: Vec<Dense>,
     dense_columns: Vec<Dense>,
 }
 
-impl<'a> Design<'a> {
-    pub(super) fn new(data: &'a Packed) -> Result<Self> {
+impl Design {
+    pub(super) fn new(data: Packed) -> Result<Self> {
         let starts: Vec<usize> = (0..data.len()).step_by(SLICE).collect();
-        let slices = starts.into_par_iter().map(|start| Slice::new(data, start)).collect();
+        let slices = starts.into_par_iter().map(|start| Slice::new(&data, start)).collect();
         let (mut dense_rows, mut dense_columns) = (Vec::new(), Vec::new());
         if data.dense.cols() > 0 {
             let all: Vec<usize> = (0..data.len()).collect();

@@ -3,17 +3,17 @@
 use super::design::Design;
 use super::link::Link;
 use super::model::{LogisticModel, State};
-use super::newton::Newton;
+use super::newton::{Newton, Point, Solution};
 use super::{LogisticMulticlass, LogisticParams};
-use crate::classify::assembly::{Assembly, Limits, Reached};
-use crate::classify::cost::{self, ROUGH_COSTS, ROUGH_TOLERANCE};
+use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
+use crate::classify::cost::{self, CostPath, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
 use crate::classify::{Classifier, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::params::{Auto, Params};
-use crate::project::Target;
+use crate::project::{Fold, Target};
 use crate::store::StoreReader;
 use crate::{Result, Run};
 
@@ -31,10 +31,9 @@ impl Classifier for LogisticParams {
         }
         run.install(|| {
             let search = params.rough();
-            let c = cost::resolve(self.c, x, target, run, |fold, c| {
-                search.solve(&fold.x, &fold.labels, fold.weights.as_deref(), c, run).map(|(linear, _)| linear)
-            })?;
-            let (linear, reached) = params.solve(x, labels, target.weights(), c, run)?;
+            let path = |fold: &Fold<'_>| search.cost_path(&fold.x, &fold.labels, fold.weights.as_deref(), run);
+            let c = cost::resolve(self.c, x, target, run, path)?;
+            let (linear, reached) = params.cost_path(x, labels, target.weights(), run)?.solve(c)?;
             Reached::warn(&reached, Self::NAME, labels.classes(), run);
             let state = State { params, c, multi_label: labels.is_multi_label(), reached };
             Ok(LogisticModel::new(state, linear))
@@ -62,130 +61,206 @@ impl Classifier for LogisticParams {
 }
 
 impl LogisticParams {
-    fn solve(
+    /// Packs the labelled rows of `x` to be fitted at several costs, at this tolerance.
+    pub(crate) fn cost_path<'r>(
         &self,
         x: &Matrix,
         labels: &Labels,
         weights: Option<&[f32]>,
-        c: f64,
-        run: &Run,
-    ) -> Result<(LinearModel, Vec<Reached>)> {
+        run: &'r Run,
+    ) -> Result<LogisticPath<'r>> {
         let data = Packed::new(x, labels, weights, None)?;
-        let mut result = Assembly::new(&data, labels.n_classes());
-        let open = result.settle_constant_classes(&data, labels);
-        let design = Design::new(&data)?;
-        let problem = Problem {
-            design: &design,
-            labels,
-            prices: self.class_weight.of(labels).iter().map(|weight| (weight * c) as f32).collect(),
-            c: c as f32,
-            bias: self.bias,
-            limits: Limits { tolerance: self.tolerance, max_iter: self.max_iter },
-            run,
-        };
-        if !labels.is_multi_label() && open.len() == 2 {
+        let classes = Classes::new(&data, labels);
+        let (open, class_weights) = (&classes.open, self.class_weight.of(labels));
+        let width = lanes::width(open.len());
+        let problems = if !labels.is_multi_label() && open.len() == 2 {
             // Two classes are one problem: the second class's, mirrored for the first. Half of its score on each side
             // makes the softmax of both the sigmoid of the whole.
-            separately::<4>(&problem, &open[1..], Some(open[0]), &mut result)?;
-            let half = if self.multiclass == LogisticMulticlass::Multinomial { 0.5 } else { 1.0 };
-            result.mirror(open[1], open[0], half);
+            vec![Problem::separate(&data, labels, &open[1..], &class_weights, class_weights[open[0]], 4)]
         } else if self.multiclass == LogisticMulticlass::Multinomial {
-            with_lanes!(lanes::width(open.len()), jointly(&problem, &open, &mut result))?;
+            vec![Problem::joint(&data, labels, open, &class_weights, width)]
         } else {
-            let width = lanes::width(open.len());
-            for block in open.chunks(width) {
-                with_lanes!(width, separately(&problem, block, None, &mut result))?;
-            }
+            open.chunks(width).map(|part| Problem::separate(&data, labels, part, &class_weights, 1.0, width)).collect()
+        };
+        let mirrored = !labels.is_multi_label() && open.len() == 2;
+        Ok(LogisticPath { params: *self, design: Design::new(data)?, classes, mirrored, problems, run })
+    }
+}
+
+/// The fits of the same documents at one cost after the other, each starting from where the two before it point to.
+pub(crate) struct LogisticPath<'r> {
+    params: LogisticParams,
+    design: Design,
+    classes: Classes,
+    /// The second of two classes is fitted, the first is its mirror.
+    mirrored: bool,
+    problems: Vec<Problem>,
+    run: &'r Run,
+}
+
+/// Classes that are fitted side by side.
+struct Problem {
+    classes: Vec<usize>,
+    lanes: usize,
+    truth: Truth,
+    /// What was reached at the last two costs, the last one first.
+    reached: [Option<At>; 2],
+}
+
+/// What was reached at a cost, lanes side by side.
+struct At {
+    c: f64,
+    vector: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+/// What the documents are.
+enum Truth {
+    /// The class of each document, numbered without gaps, and what that class counts.
+    Joint { truth: Vec<u32>, counts: Vec<f64> },
+    /// Bit `l` of a document: it has the class in lane `l`; and for each lane what documents with and without it count.
+    Separate { positive: Vec<u32>, counts: Vec<[f64; 2]> },
+}
+
+impl CostPath for LogisticPath<'_> {
+    fn fit(&mut self, c: f64) -> Result<LinearModel> {
+        self.solve(c).map(|(linear, _)| linear)
+    }
+}
+
+impl LogisticPath<'_> {
+    fn solve(&mut self, c: f64) -> Result<(LinearModel, Vec<Reached>)> {
+        let mut result = Assembly::new(&self.design.data, &self.classes);
+        for problem in &mut self.problems {
+            let task = Task {
+                design: &self.design,
+                c,
+                bias: self.params.bias,
+                limits: Limits { tolerance: self.params.tolerance, max_iter: self.params.max_iter },
+                run: self.run,
+            };
+            with_lanes!(problem.lanes, fit_lanes(&task, problem, &mut result))?;
+        }
+        if self.mirrored {
+            let half = if self.params.multiclass == LogisticMulticlass::Multinomial { 0.5 } else { 1.0 };
+            result.mirror(self.classes.open[1], self.classes.open[0], half);
         }
         result.finish()
     }
 }
 
-struct Problem<'a> {
-    design: &'a Design<'a>,
-    labels: &'a Labels,
-    /// C times the weight of each class.
-    prices: Vec<f32>,
-    c: f32,
+impl Problem {
+    /// One softmax over all of `classes`.
+    fn joint(data: &Packed, labels: &Labels, classes: &[usize], class_weights: &[f64], lanes: usize) -> Self {
+        let class_of = |row: usize| labels.of(row).and_then(|ids| ids.first()).map_or(0, |&class| class as usize);
+        let number = |row: usize| classes.binary_search(&class_of(row)).unwrap_or(0) as u32;
+        let truth = data.rows.iter().map(|&row| number(row)).collect();
+        let counts = data.rows.iter().map(|&row| class_weights[class_of(row)]).collect();
+        Problem { classes: classes.to_vec(), lanes, truth: Truth::Joint { truth, counts }, reached: [None, None] }
+    }
+
+    /// A sigmoid for each of `classes` (at most `lanes`); documents that are not of the class count `rest`.
+    fn separate(
+        data: &Packed,
+        labels: &Labels,
+        classes: &[usize],
+        class_weights: &[f64],
+        rest: f64,
+        lanes: usize,
+    ) -> Self {
+        let bits = |&row: &usize| {
+            let has = |(lane, &class): (usize, &usize)| u32::from(labels.has(row, class as u32)) << lane;
+            classes.iter().enumerate().map(has).fold(0, |bits, bit| bits | bit)
+        };
+        let positive = data.rows.iter().map(bits).collect();
+        let counts = classes.iter().map(|&class| [class_weights[class], rest]).collect();
+        Problem { classes: classes.to_vec(), lanes, truth: Truth::Separate { positive, counts }, reached: [None, None] }
+    }
+}
+
+/// What the problems of one fit have in common.
+struct Task<'a> {
+    design: &'a Design,
+    c: f64,
     bias: bool,
     limits: Limits,
     run: &'a Run,
 }
 
-/// One softmax over all of `classes`.
-fn jointly<const N: usize>(problem: &Problem<'_>, classes: &[usize], result: &mut Assembly) -> Result<()> {
+fn fit_lanes<const N: usize>(task: &Task<'_>, problem: &mut Problem, result: &mut Assembly) -> Result<()> {
+    let Problem { classes, truth, reached, .. } = problem;
     if classes.is_empty() {
         return Ok(());
     }
-    let data = problem.design.data;
-    let class_of = |row: usize| problem.labels.of(row).and_then(|ids| ids.first()).map_or(0, |&class| class as usize);
-    let truth: Vec<u32> =
-        data.rows.iter().map(|&row| classes.binary_search(&class_of(row)).unwrap_or(0) as u32).collect();
-    let prices: Vec<f32> =
-        data.rows.iter().zip(&data.weights).map(|(&row, weight)| weight * problem.prices[class_of(row)]).collect();
-    let mut shares = vec![0f64; classes.len()];
-    for (&class, &price) in truth.iter().zip(&prices) {
-        shares[class as usize] += f64::from(price);
-    }
+    let data = &task.design.data;
     let tiles = classes.len().div_ceil(N);
-    let mut biases = vec![[0f32; N]; tiles];
-    for (bias, share) in biases.as_flattened_mut().iter_mut().zip(&shares) {
-        *bias = share.ln() as f32;
-    }
-    let link = Link::Softmax { truth: &truth, prices: &prices, classes: classes.len() };
-    let solver = Newton::<N>::new(problem.design, link, tiles, problem.bias);
-    let mut solution = solver.solve(&biases, problem.limits, problem.run)?;
-    // The same added to all biases changes no probability; centred is what scikit-learn's solver ends with.
-    let biases = &mut solution.vector.as_flattened_mut()[tiles * data.total_columns() * N..][..classes.len()];
-    let mean = biases.iter().map(|&bias| f64::from(bias)).sum::<f64>() / classes.len() as f64;
-    biases.iter_mut().for_each(|bias| *bias -= mean as f32);
-    place(problem, classes, &solution, result);
-    Ok(())
-}
-
-/// A sigmoid for each of `classes` (at most `N`). With `other`, documents that are not of the class are of that one.
-fn separately<const N: usize>(
-    problem: &Problem<'_>,
-    classes: &[usize],
-    other: Option<usize>,
-    result: &mut Assembly,
-) -> Result<()> {
-    let data = problem.design.data;
-    let rest = other.map_or(problem.c, |class| problem.prices[class]);
-    let prices: Vec<[f32; 2]> = classes.iter().map(|&class| [problem.prices[class], rest]).collect();
-    let mut sums = vec![[0f64; 2]; classes.len()];
-    let mut positive = vec![0u32; data.len()];
-    for ((bits, &row), &weight) in positive.iter_mut().zip(&data.rows).zip(&data.weights) {
-        for (lane, &class) in classes.iter().enumerate() {
-            let has = problem.labels.has(row, class as u32);
-            *bits |= u32::from(has) << lane;
-            sums[lane][usize::from(!has)] += f64::from(weight * prices[lane][usize::from(!has)]);
+    let solution = match truth {
+        Truth::Joint { truth, counts } => {
+            let price = |(count, weight): (&f64, &f32)| weight * (count * task.c) as f32;
+            let prices: Vec<f32> = counts.iter().zip(&data.weights).map(price).collect();
+            let mut shares = vec![0f64; classes.len()];
+            for (&class, &price) in truth.iter().zip(&prices) {
+                shares[class as usize] += f64::from(price);
+            }
+            let mut biases = vec![[0f32; N]; tiles];
+            for (bias, share) in biases.as_flattened_mut().iter_mut().zip(&shares) {
+                *bias = share.ln() as f32;
+            }
+            let link = Link::Softmax { truth, prices: &prices, classes: classes.len() };
+            minimise(task, link, &biases, reached)?
         }
-    }
-    let mut biases = [[0f32; N]];
-    for (bias, [with, without]) in biases[0].iter_mut().zip(&sums) {
-        *bias = (with / without).ln() as f32;
-    }
-    let link = Link::Sigmoid { positive: &positive, weights: &data.weights, prices: &prices };
-    let solver = Newton::<N>::new(problem.design, link, 1, problem.bias);
-    let solution = solver.solve(&biases, problem.limits, problem.run)?;
-    place(problem, classes, &solution, result);
-    Ok(())
-}
-
-fn place<const N: usize>(
-    problem: &Problem<'_>,
-    classes: &[usize],
-    solution: &super::newton::Solution<N>,
-    result: &mut Assembly,
-) {
-    let data = problem.design.data;
+        Truth::Separate { positive, counts } => {
+            let prices: Vec<[f32; 2]> = counts.iter().map(|counts| counts.map(|n| (n * task.c) as f32)).collect();
+            let mut sums = vec![[0f64; 2]; classes.len()];
+            for (bits, &weight) in positive.iter().zip(&data.weights) {
+                for (lane, (sums, prices)) in sums.iter_mut().zip(&prices).enumerate() {
+                    let side = usize::from(bits >> lane & 1 == 0);
+                    sums[side] += f64::from(weight * prices[side]);
+                }
+            }
+            let mut biases = [[0f32; N]];
+            for (bias, [with, without]) in biases[0].iter_mut().zip(&sums) {
+                *bias = (with / without).ln() as f32;
+            }
+            let link = Link::Sigmoid { positive, weights: &data.weights, prices: &prices };
+            minimise(task, link, &biases, reached)?
+        }
+    };
     let columns = data.total_columns();
-    let biases = &solution.vector[classes.len().div_ceil(N) * columns..];
-    result.place(data, classes, |column, number| solution.vector[number / N * columns + column][number % N]);
+    let (weights, biases) = solution.vector.split_at(tiles * columns);
+    // The same added to all biases changes no probability; centred is what scikit-learn's solver ends with.
+    let mean = match truth {
+        Truth::Joint { .. } => {
+            let biases = biases.as_flattened()[..classes.len()].iter();
+            biases.map(|&bias| f64::from(bias)).sum::<f64>() / classes.len() as f64
+        }
+        Truth::Separate { .. } => 0.0,
+    };
+    result.place(data, classes, |column, number| weights[number / N * columns + column][number % N]);
     for (number, &class) in classes.iter().enumerate() {
         let (tile, lane) = (number / N, number % N);
-        let reached = problem.limits.reached(solution.steps[lane], solution.gaps[lane]);
-        result.settle(class, biases[tile][lane], reached);
+        let reached = task.limits.reached(solution.steps[lane], solution.gaps[lane]);
+        result.settle(class, biases[tile][lane] - mean as f32, reached);
     }
+    let Solution { vector, scores, .. } = solution;
+    reached.swap(0, 1);
+    reached[0] = Some(At { c: task.c, vector: vector.into_flattened(), scores: scores.into_flattened() });
+    Ok(())
+}
+
+/// From where the costs before point to, or from W = 0 and the given biases.
+fn minimise<const N: usize>(
+    task: &Task<'_>,
+    link: Link<'_>,
+    biases: &[[f32; N]],
+    reached: &[Option<At>; 2],
+) -> Result<Solution<N>> {
+    let solver = Newton::<N>::new(task.design, link, biases.len(), task.bias);
+    fn point<const N: usize>(at: &At) -> Point<'_, N> {
+        Point { vector: at.vector.as_chunks().0, scores: at.scores.as_chunks().0 }
+    }
+    let [Some(last), before] = reached else { return solver.solve(biases, task.limits, task.run) };
+    let times = |before: &At| (task.c / last.c).ln() / (last.c / before.c).ln();
+    let before = before.as_ref().map(|before| (point(before), times(before)));
+    solver.resume(point(last), before.filter(|(_, times)| times.is_finite()), task.limits, task.run)
 }

@@ -62,6 +62,11 @@ impl Bias {
         0.5 * self.whole * pull * pull
     }
 
+    /// B² Σ αᵢyᵢ, the bias that belongs to α at the minimum.
+    pub(super) fn of_pull(self, pull: f32) -> f32 {
+        (self.whole * f64::from(pull)) as f32
+    }
+
     /// The offset a for the pass after one that ended with this bias.
     pub(super) fn next_offset(self, bias: f32) -> f32 {
         if self.whole > 0.0 { (f64::from(bias) * (1.0 - self.feature / self.whole)) as f32 } else { 0.0 }

@@ -21,6 +21,9 @@ const PASSES_BETWEEN_CHECKS: usize = 20;
 
 /// What was reached.
 pub(super) struct Solution {
+    c: f64,
+    /// For each document, its classes in tiles of `lanes`.
+    alpha: Vec<f32>,
     /// For each tile of `lanes` classes, the weights by packed column, classes side by side.
     pub(super) tiles: Vec<Vec<f32>>,
     pub(super) lanes: usize,
@@ -34,8 +37,10 @@ pub(super) struct Problem<'a> {
     pub(super) documents: Documents<'a>,
     /// The class of each document, numbered without gaps.
     pub(super) truth: &'a [u32],
-    /// The price of an error on each document.
+    /// What an error on each document costs.
     pub(super) prices: &'a [f32],
+    /// C, which the prices are already multiplied by.
+    pub(super) c: f64,
 }
 
 /// Weights and α in tiles of `N` classes side by side; the last tile may have lanes without a class, which stay 0.
@@ -57,16 +62,17 @@ struct Solver<'a, const N: usize> {
     violation: f32,
 }
 
-/// Solves for `classes` classes to the limits.
+/// Solves for `classes` classes to the limits, starting from `last`, the solution at another cost.
 pub(super) fn solve<const N: usize>(
     problem: Problem<'_>,
     classes: usize,
     limits: Limits,
+    last: Option<&Solution>,
     mut rng: Rng,
     run: &Run,
 ) -> Result<Solution> {
     let Limits { tolerance, max_iter } = limits;
-    let Problem { documents: Documents { data, norms, bias }, truth, prices } = problem;
+    let Problem { documents: Documents { data, norms, bias }, truth, prices, c } = problem;
     let tiles = classes.div_ceil(N);
     let mut solver = Solver::<N> {
         data,
@@ -82,6 +88,9 @@ pub(super) fn solve<const N: usize>(
         active: vec![true; data.len()],
         violation: f32::INFINITY,
     };
+    if let Some(last) = last {
+        solver.resume(last, c / last.c);
+    }
     let mut blocks: Vec<usize> = (0..data.len().div_ceil(BLOCK)).collect();
     let (mut passes, mut since_check, mut gap) = (0, 0, f64::INFINITY);
     while passes < max_iter {
@@ -106,10 +115,35 @@ pub(super) fn solve<const N: usize>(
     }
     let biases = solver.biases();
     let tiles = solver.tiles.into_iter().map(Vec::into_flattened).collect();
-    Ok(Solution { tiles, lanes: N, biases, passes, gap })
+    Ok(Solution { c, alpha: solver.alpha.into_flattened(), tiles, lanes: N, biases, passes, gap })
 }
 
 impl<const N: usize> Solver<'_, N> {
+    /// Starts from the multiple of the solution at a cost `growth` times smaller that maximises D, which is at most
+    /// `growth` for αᵢᵐ ≤ Cᵢ[m = yᵢ] to stay so.
+    fn resume(&mut self, last: &Solution, growth: f64) {
+        let width = self.tiles.len() * N;
+        for (tile, last) in self.tiles.iter_mut().zip(&last.tiles) {
+            tile.copy_from_slice(last.as_chunks().0);
+        }
+        let pull = |class: usize| last.alpha.iter().skip(class).step_by(width).map(|&alpha| f64::from(alpha)).sum();
+        let conjugate: f64 = (0..self.classes).map(|class| self.bias.conjugate(pull(class))).sum();
+        let curvature = self.squared_length() + 2.0 * conjugate;
+        let multiple = (self.linear(&last.alpha) / curvature).min(growth);
+        let multiple = if curvature > 0.0 { multiple as f32 } else { 1.0 };
+        self.tiles.iter_mut().for_each(|tile| tile.fill([0.0; N]));
+        let mut alpha = vec![0f32; width];
+        for (document, last) in last.alpha.chunks(width).enumerate() {
+            // An empty document's α is set when it is 0, and only then.
+            if self.norms[document] + self.bias.feature() > 0.0 && last.iter().any(|&alpha| alpha != 0.0) {
+                alpha.iter_mut().zip(last).for_each(|(alpha, last)| *alpha = multiple * last);
+                self.alpha.as_flattened_mut()[document * width..][..width].copy_from_slice(&alpha);
+                self.add(document, &alpha);
+            }
+        }
+        self.offset = self.pull.iter().map(|&pull| self.bias.next_offset(self.bias.of_pull(pull))).collect();
+    }
+
     /// What each class adds to every score.
     fn biases(&self) -> Vec<f32> {
         let feature = self.bias.feature();
@@ -233,6 +267,15 @@ impl<const N: usize> Solver<'_, N> {
 
     /// (P − D)/P, given the losses in P.
     fn gap(&self, losses: f64) -> f64 {
+        let (square, linear) = (self.squared_length(), self.linear(self.alpha.as_flattened()));
+        let penalty: f64 = self.biases().iter().map(|&bias| self.bias.penalty(f64::from(bias))).sum();
+        let conjugate: f64 = self.pull.iter().map(|&pull| self.bias.conjugate(f64::from(pull))).sum();
+        let (primal, dual) = (0.5 * square + penalty + losses, linear - 0.5 * square - conjugate);
+        if primal > 0.0 { ((primal - dual) / primal).max(0.0) } else { 0.0 }
+    }
+
+    /// Σ_m ‖w_m‖² without the biases.
+    fn squared_length(&self) -> f64 {
         let mut square = 0f64;
         for tile in &self.tiles {
             for (column, weight) in tile.iter().enumerate() {
@@ -240,14 +283,13 @@ impl<const N: usize> Solver<'_, N> {
                 square += if column < self.data.first_negative() { length } else { -length };
             }
         }
+        square
+    }
+
+    /// Σᵢ αᵢ^{yᵢ}.
+    fn linear(&self, alpha: &[f32]) -> f64 {
         let width = self.tiles.len() * N;
-        let alpha = self.alpha.as_flattened();
-        let linear: f64 =
-            self.truth.iter().enumerate().map(|(i, &class)| f64::from(alpha[i * width + class as usize])).sum();
-        let penalty: f64 = self.biases().iter().map(|&bias| self.bias.penalty(f64::from(bias))).sum();
-        let conjugate: f64 = self.pull.iter().map(|&pull| self.bias.conjugate(f64::from(pull))).sum();
-        let (primal, dual) = (0.5 * square + penalty + losses, linear - 0.5 * square - conjugate);
-        if primal > 0.0 { ((primal - dual) / primal).max(0.0) } else { 0.0 }
+        self.truth.iter().enumerate().map(|(i, &class)| f64::from(alpha[i * width + class as usize])).sum()
     }
 }
 

@@ -5,17 +5,17 @@ use rayon::prelude::*;
 use super::bias::{Bias, Documents};
 use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
-use super::one_vs_rest::{self, LANES, Target};
+use super::one_vs_rest::{self, Group, LANES};
 use super::{Loss, Multiclass, SvmParams};
-use crate::classify::assembly::{Assembly, Limits, Reached};
-use crate::classify::cost::{self, ROUGH_COSTS, ROUGH_TOLERANCE};
+use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
+use crate::classify::cost::{self, CostPath, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
 use crate::classify::{Classifier, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::params::{Auto, Params};
-use crate::project::Target as Truth;
+use crate::project::{Fold, Target};
 use crate::store::StoreReader;
 use crate::{Error, Result, Run};
 
@@ -25,7 +25,7 @@ impl Classifier for SvmParams {
 
     /// Fits the labelled rows of `x`. Not reaching the tolerance within `max_iter` passes is a warning and a flag in the model,
     /// not an error.
-    fn fit(&self, x: &Matrix, target: &Truth<'_>, run: &Run) -> Result<SvmModel> {
+    fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<SvmModel> {
         self.check()?;
         let labels = target.labels();
         if labels.is_multi_label() && self.multiclass == Multiclass::CrammerSinger {
@@ -36,10 +36,9 @@ impl Classifier for SvmParams {
         }
         run.install(|| {
             let search = self.rough();
-            let c = cost::resolve(self.c, x, target, run, |fold, c| {
-                search.solve(&fold.x, &fold.labels, fold.weights.as_deref(), c, run).map(|(linear, _)| linear)
-            })?;
-            let (linear, reached) = self.solve(x, labels, target.weights(), c, run)?;
+            let path = |fold: &Fold<'_>| search.cost_path(&fold.x, &fold.labels, fold.weights.as_deref(), run);
+            let c = cost::resolve(self.c, x, target, run, path)?;
+            let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve(c)?;
             Reached::warn(&reached, Self::NAME, labels.classes(), run);
             Ok(SvmModel::new(*self, c, reached, linear))
         })
@@ -73,75 +72,121 @@ impl Classifier for SvmParams {
 }
 
 impl SvmParams {
-    fn solve(
+    /// Packs the labelled rows of `x` to be fitted at several costs, at this tolerance.
+    pub(crate) fn cost_path<'r>(
         &self,
         x: &Matrix,
         labels: &Labels,
         weights: Option<&[f32]>,
-        c: f64,
-        run: &Run,
-    ) -> Result<(LinearModel, Vec<Reached>)> {
+        run: &'r Run,
+    ) -> Result<SvmPath<'r>> {
         // Class streams are 0, 1, 2 …; the shuffle takes one far from them.
         let data = Packed::new(x, labels, weights, Some(&mut run.rng(u64::MAX)))?;
         let norms: Vec<f32> = (0..data.len()).into_par_iter().map(|row| data.norm_squared(row) as f32).collect();
-        let squared = self.multiclass == Multiclass::OneVsRest && self.loss == Loss::SquaredHinge;
-        let ridge = if squared { 0.5 / c } else { 0.0 };
-        let documents = Documents { data: &data, norms: &norms, bias: Bias::new(self.bias, &norms, ridge) };
-        let mut result = Assembly::new(&data, labels.n_classes());
-        let open = result.settle_constant_classes(&data, labels);
+        let classes = Classes::new(&data, labels);
+        let open = &classes.open;
         // Two classes are one problem: the second class's, mirrored for the first.
         let mirrored = !labels.is_multi_label() && open.len() == 2;
-        let limits = Limits { tolerance: self.tolerance, max_iter: self.max_iter };
-        let class_weights: Vec<f64> = self.class_weight.of(labels).iter().map(|weight| weight * c).collect();
-        if self.multiclass == Multiclass::CrammerSinger && !open.is_empty() {
+        let class_weights = self.class_weight.of(labels);
+        let problem = if self.multiclass == Multiclass::CrammerSinger && !open.is_empty() {
             let number = |row: usize| {
                 let class = labels.of(row).and_then(|ids| ids.first()).map_or(0, |&class| class as usize);
-                open.binary_search(&class).map_or((0, 0.0), |at| (at as u32, class_weights[class] as f32))
+                open.binary_search(&class).map_or((0, 0.0), |at| (at as u32, class_weights[class]))
             };
-            let numbers: Vec<(u32, f32)> = data.rows.iter().map(|&row| number(row)).collect();
-            let truth: Vec<u32> = numbers.iter().map(|number| number.0).collect();
-            let prices: Vec<f32> =
-                numbers.iter().zip(&data.weights).map(|((_, price), weight)| price * weight).collect();
-            let problem = crammer_singer::Problem { documents, truth: &truth, prices: &prices };
-            let width = lanes::width(open.len());
-            let solution = with_lanes!(width, solve_jointly(problem, open.len(), limits, run.rng(0), run))?;
-            let lanes = solution.lanes;
-            result
-                .place(&data, &open, |column, number| solution.tiles[number / lanes][column * lanes + number % lanes]);
-            for (&class, &bias) in open.iter().zip(&solution.biases) {
-                result.settle(class, bias, limits.reached(solution.passes, solution.gap));
-            }
-            return result.finish();
-        }
-        let solved = if mirrored { &open[1..] } else { &open[..] };
-        let target = |&class: &usize| {
-            let rest = if mirrored { class_weights[open[0]] } else { c };
-            let positive = data.rows.iter().map(|&row| labels.has(row, class as u32)).collect();
-            Target { positive, prices: [class_weights[class] as f32, rest as f32] }
-        };
-        let groups: Vec<one_vs_rest::Solution> = solved
-            .par_chunks(LANES)
-            .map(|classes| {
-                let targets: Vec<Target> = classes.iter().map(target).collect();
-                let rng = run.rng(classes[0] as u64);
-                let solution = match targets.len() {
-                    1 => one_vs_rest::solve::<1>(documents, &targets, self.loss, limits, rng, run),
-                    _ => one_vs_rest::solve::<LANES>(documents, &targets, self.loss, limits, rng, run),
+            let (truth, counts) = data.rows.iter().map(|&row| number(row)).unzip();
+            Problem::Joint { truth, counts, last: None }
+        } else {
+            let solved = if mirrored { &open[1..] } else { &open[..] };
+            let rest = if mirrored { class_weights[open[0]] } else { 1.0 };
+            let group = |classes: &[usize]| {
+                let sign = |row: usize| {
+                    let has = |(lane, &class): (usize, &usize)| u8::from(labels.has(row, class as u32)) << lane;
+                    classes.iter().enumerate().map(has).fold(0, |bits, bit| bits | bit)
                 };
-                run.advance(classes.len() as u64);
-                solution
-            })
-            .collect::<Result<_>>()?;
-        result.place(&data, solved, |column, number| {
-            let group = &groups[number / LANES];
-            group.weights[column * group.lanes + number % LANES]
-        });
-        for (number, &class) in solved.iter().enumerate() {
-            let (group, lane) = (&groups[number / LANES], number % LANES);
-            result.settle(class, group.biases[lane], limits.reached(group.passes, group.gaps[lane]));
-        }
-        if mirrored {
-            result.mirror(open[1], open[0], 1.0);
+                let signs = data.rows.iter().map(|&row| sign(row)).collect();
+                Group { signs, counts: classes.iter().map(|&class| [class_weights[class], rest]).collect() }
+            };
+            let groups = solved.par_chunks(LANES).map(group).collect();
+            Problem::Separate { solved: solved.to_vec(), groups, mirrored, last: Vec::new() }
+        };
+        Ok(SvmPath { params: *self, data, norms, classes, problem, run })
+    }
+}
+
+/// The fits of the same documents at one cost after the other, each starting from the dual variables of the one before.
+pub(crate) struct SvmPath<'r> {
+    params: SvmParams,
+    data: Packed,
+    /// Squared length of each document.
+    norms: Vec<f32>,
+    classes: Classes,
+    problem: Problem,
+    run: &'r Run,
+}
+
+enum Problem {
+    /// Crammer-Singer: the class of each document, numbered without gaps, and what that class counts.
+    Joint { truth: Vec<u32>, counts: Vec<f64>, last: Option<crammer_singer::Solution> },
+    /// The classes that have a problem of their own, in groups; of two classes only the second has, and the first is its mirror.
+    Separate { solved: Vec<usize>, groups: Vec<Group>, mirrored: bool, last: Vec<one_vs_rest::Solution> },
+}
+
+impl CostPath for SvmPath<'_> {
+    fn fit(&mut self, c: f64) -> Result<LinearModel> {
+        self.solve(c).map(|(linear, _)| linear)
+    }
+}
+
+impl SvmPath<'_> {
+    fn solve(&mut self, c: f64) -> Result<(LinearModel, Vec<Reached>)> {
+        let SvmPath { params, data, norms, classes, problem, run } = self;
+        let squared = params.multiclass == Multiclass::OneVsRest && params.loss == Loss::SquaredHinge;
+        let ridge = if squared { 0.5 / c } else { 0.0 };
+        let documents = Documents { data, norms, bias: Bias::new(params.bias, norms, ridge) };
+        let limits = Limits { tolerance: params.tolerance, max_iter: params.max_iter };
+        let mut result = Assembly::new(data, classes);
+        let open = &classes.open;
+        match problem {
+            Problem::Joint { truth, counts, last } => {
+                let price = |(count, weight): (&f64, &f32)| (count * c) as f32 * weight;
+                let prices: Vec<f32> = counts.iter().zip(&data.weights).map(price).collect();
+                let problem = crammer_singer::Problem { documents, truth, prices: &prices, c };
+                let (width, from) = (lanes::width(open.len()), last.as_ref());
+                let solution = with_lanes!(width, solve_jointly(problem, open.len(), limits, from, run.rng(0), run))?;
+                let lanes = solution.lanes;
+                result.place(data, open, |column, number| {
+                    solution.tiles[number / lanes][column * lanes + number % lanes]
+                });
+                for (&class, &bias) in open.iter().zip(&solution.biases) {
+                    result.settle(class, bias, limits.reached(solution.passes, solution.gap));
+                }
+                *last = Some(solution);
+            }
+            Problem::Separate { solved, groups, mirrored, last } => {
+                let solve = |(number, group): (usize, &Group)| {
+                    let classes = group.counts.len();
+                    let (rng, from) = (run.rng(solved[number * LANES] as u64), last.get(number));
+                    let problem = one_vs_rest::Problem { documents, group, loss: params.loss, c };
+                    let solution = match classes {
+                        1 => one_vs_rest::solve::<1>(problem, limits, from, rng, run),
+                        _ => one_vs_rest::solve::<LANES>(problem, limits, from, rng, run),
+                    };
+                    run.advance(classes as u64);
+                    solution
+                };
+                *last = groups.par_iter().enumerate().map(solve).collect::<Result<_>>()?;
+                result.place(data, solved, |column, number| {
+                    let group = &last[number / LANES];
+                    group.weights[column * group.lanes + number % LANES]
+                });
+                for (number, &class) in solved.iter().enumerate() {
+                    let (group, lane) = (&last[number / LANES], number % LANES);
+                    result.settle(class, group.biases[lane], limits.reached(group.passes, group.gaps[lane]));
+                }
+                if *mirrored {
+                    result.mirror(open[1], open[0], 1.0);
+                }
+            }
         }
         result.finish()
     }

@@ -31,16 +31,28 @@ const PASSES_BETWEEN_CHECKS: usize = 20;
 /// Steps of the search for the best bias, at most.
 const BIAS_STEPS: usize = 40;
 
-/// One class against others.
-pub(super) struct Target {
-    /// For each packed document, whether it is of the class.
-    pub(super) positive: Vec<bool>,
-    /// Price of an error on a document of the class, and on another, times C.
-    pub(super) prices: [f32; 2],
+/// Up to [`LANES`] classes, each against others.
+pub(super) struct Group {
+    /// Bit `l` of a packed document: it is of the class in lane `l`.
+    pub(super) signs: Vec<u8>,
+    /// For each class, what an error on a document of it and on another counts.
+    pub(super) counts: Vec<[f64; 2]>,
+}
+
+/// What is to be solved.
+#[derive(Clone, Copy)]
+pub(super) struct Problem<'a> {
+    pub(super) documents: Documents<'a>,
+    pub(super) group: &'a Group,
+    pub(super) loss: Loss,
+    pub(super) c: f64,
 }
 
 /// What was reached for a group of classes.
 pub(super) struct Solution {
+    c: f64,
+    /// By document, `lanes` side by side.
+    alpha: Vec<f32>,
     /// Weights by packed column, `lanes` side by side.
     pub(super) weights: Vec<f32>,
     pub(super) lanes: usize,
@@ -54,9 +66,9 @@ struct Solver<'a, const N: usize> {
     data: &'a Packed,
     norms: &'a [f32],
     loss: Loss,
-    targets: &'a [Target],
-    /// Bit `l` of a document: it is of the class in lane `l`.
-    signs: Vec<u8>,
+    group: &'a Group,
+    /// For each lane, the price of an error on a document of its class, and on another.
+    prices: [[f32; 2]; N],
     /// Bit `l` of a document: it is still visited for lane `l`.
     active: Vec<u8>,
     alpha: Vec<[f32; N]>,
@@ -71,20 +83,22 @@ struct Solver<'a, const N: usize> {
     lowest: [f32; N],
 }
 
-/// Solves `targets` (at most `N`) to the limits.
+/// Solves the problem (of at most `N` classes) to the limits, starting from `last`, the solution at another cost.
 pub(super) fn solve<const N: usize>(
-    documents: Documents<'_>,
-    targets: &[Target],
-    loss: Loss,
+    problem: Problem<'_>,
     limits: Limits,
+    last: Option<&Solution>,
     mut rng: Rng,
     run: &Run,
 ) -> Result<Solution> {
     let Limits { tolerance, max_iter } = limits;
-    let mut solver = Solver::<N>::new(documents, targets, loss);
-    let data = documents.data;
-    let mut blocks: Vec<usize> = (0..data.len().div_ceil(BLOCK)).collect();
-    let mut gaps = vec![f64::INFINITY; targets.len()];
+    let mut solver = Solver::<N>::new(problem);
+    if let Some(last) = last {
+        solver.resume(last, problem.c / last.c);
+    }
+    let classes = problem.group.counts.len();
+    let mut blocks: Vec<usize> = (0..problem.documents.data.len().div_ceil(BLOCK)).collect();
+    let mut gaps = vec![f64::INFINITY; classes];
     let (mut passes, mut since_check) = (0, 0);
     let mut biases = [0f32; N];
     while passes < max_iter {
@@ -94,7 +108,7 @@ pub(super) fn solve<const N: usize>(
         passes += 1;
         since_check += 1;
         let estimates = solver.gaps(met, solver.biases());
-        let close = (0..targets.len()).all(|lane| estimates[lane] <= 1.5 * tolerance);
+        let close = (0..classes).all(|lane| estimates[lane] <= 1.5 * tolerance);
         if close || since_check == PASSES_BETWEEN_CHECKS || passes == max_iter {
             if since_check == PASSES_BETWEEN_CHECKS {
                 solver.refresh();
@@ -102,7 +116,7 @@ pub(super) fn solve<const N: usize>(
             since_check = 0;
             let losses;
             (losses, biases) = solver.losses(1e-3 * tolerance);
-            gaps.copy_from_slice(&solver.gaps(losses, biases)[..targets.len()]);
+            gaps.copy_from_slice(&solver.gaps(losses, biases)[..classes]);
             if gaps.iter().all(|&gap| gap <= tolerance) {
                 break;
             }
@@ -110,19 +124,14 @@ pub(super) fn solve<const N: usize>(
         }
         solver.offset = solver.biases().map(|score| solver.bias.next_offset(score));
     }
-    let weights = solver.weights.into_flattened();
-    Ok(Solution { weights, lanes: N, biases: biases.to_vec(), gaps, passes })
+    let (alpha, weights) = (solver.alpha.into_flattened(), solver.weights.into_flattened());
+    Ok(Solution { c: problem.c, alpha, weights, lanes: N, biases: biases.to_vec(), gaps, passes })
 }
 
 impl<'a, const N: usize> Solver<'a, N> {
-    fn new(Documents { data, norms, bias }: Documents<'a>, targets: &'a [Target], loss: Loss) -> Self {
-        debug_assert!(targets.len() <= N && N <= 8);
-        let sign = |document: usize| {
-            targets
-                .iter()
-                .enumerate()
-                .fold(0u8, |bits, (lane, target)| bits | u8::from(target.positive[document]) << lane)
-        };
+    fn new(Problem { documents: Documents { data, norms, bias }, group, loss, c }: Problem<'a>) -> Self {
+        debug_assert!(group.counts.len() <= N && N <= 8);
+        let prices = |lane: usize| group.counts.get(lane).map_or([1.0; 2], |counts| counts.map(|n| (n * c) as f32));
         let mut solver = Solver {
             data,
             norms,
@@ -130,8 +139,8 @@ impl<'a, const N: usize> Solver<'a, N> {
             offset: [0.0; N],
             pull: [0.0; N],
             loss,
-            targets,
-            signs: (0..data.len()).map(sign).collect(),
+            group,
+            prices: std::array::from_fn(prices),
             active: vec![0; data.len()],
             alpha: vec![[0.0; N]; data.len()],
             weights: vec![[0.0; N]; data.total_columns()],
@@ -142,12 +151,45 @@ impl<'a, const N: usize> Solver<'a, N> {
         solver
     }
 
+    /// Starts from the solution at a cost that was `growth` times smaller.
+    ///
+    /// Where errors are cheap α grows like C, where they are dear it hardly moves; the multiple of α that maximises D is
+    /// near the first there and the second here. α ≤ C stays so, the multiple being at most `growth` under the hinge.
+    fn resume(&mut self, last: &Solution, growth: f64) {
+        self.alpha.copy_from_slice(last.alpha.as_chunks().0);
+        self.weights.copy_from_slice(last.weights.as_chunks().0);
+        let mut curvature = self.squared_lengths();
+        let (mut linear, mut pull) = ([0f64; N], [0f64; N]);
+        for ((alpha, &signs), &count) in self.alpha.iter().zip(&self.group.signs).zip(&self.data.weights) {
+            for lane in 0..N {
+                let value = f64::from(alpha[lane]);
+                let positive = signs >> lane & 1 == 1;
+                pull[lane] += if positive { value } else { -value };
+                linear[lane] += value;
+                curvature[lane] += 2.0 * self.ridge(count, lane, positive) * value * value;
+            }
+        }
+        let most = if self.loss == Loss::SquaredHinge { f64::INFINITY } else { growth };
+        let multiple: [f32; N] = std::array::from_fn(|lane| {
+            let curvature = curvature[lane] + 2.0 * self.bias.conjugate(pull[lane]);
+            if curvature > 0.0 { (linear[lane] / curvature).min(most) as f32 } else { 1.0 }
+        });
+        for alpha in &mut self.alpha {
+            for lane in 0..N {
+                alpha[lane] *= multiple[lane];
+            }
+        }
+        self.refresh();
+        // The bias that belongs to α at the minimum.
+        self.offset = self.pull.map(|pull| self.bias.next_offset(self.bias.of_pull(pull)));
+    }
+
     /// Makes the weights from α anew, without the rounding of all the steps that led there.
     fn refresh(&mut self) {
         self.weights.fill([0.0; N]);
         self.pull = [0.0; N];
         for document in 0..self.data.len() {
-            let (alpha, signs) = (self.alpha[document], self.signs[document]);
+            let (alpha, signs) = (self.alpha[document], self.group.signs[document]);
             if alpha != [0.0; N] {
                 let signed = |lane: usize| if signs >> lane & 1 == 1 { alpha[lane] } else { -alpha[lane] };
                 self.add(document, std::array::from_fn(signed));
@@ -156,7 +198,7 @@ impl<'a, const N: usize> Solver<'a, N> {
     }
 
     fn unshrink(&mut self) {
-        let all = ((1u16 << self.targets.len()) - 1) as u8;
+        let all = ((1u16 << self.group.counts.len()) - 1) as u8;
         self.active.iter_mut().for_each(|bits| *bits = all);
         (self.highest, self.lowest) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
     }
@@ -198,7 +240,7 @@ impl<'a, const N: usize> Solver<'a, N> {
     fn pass(&mut self, blocks: &[usize]) -> [f64; N] {
         let mut met = [0f64; N];
         let (mut highest, mut lowest) = ([f32::NEG_INFINITY; N], [f32::INFINITY; N]);
-        let prices = self.prices();
+        let prices = self.prices;
         let squared = self.loss == Loss::SquaredHinge;
         for &block in blocks {
             for document in block * BLOCK..((block + 1) * BLOCK).min(self.data.len()) {
@@ -208,7 +250,7 @@ impl<'a, const N: usize> Solver<'a, N> {
                 }
                 let scores = self.scores(document);
                 let (norm, count) = (self.norms[document] + self.bias.feature(), self.data.weights[document]);
-                let (signs, before) = (self.signs[document], self.alpha[document]);
+                let (signs, before) = (self.group.signs[document], self.alpha[document]);
                 let mut after = before;
                 let mut scale = [0f32; N];
                 let mut set_aside = 0u8;
@@ -260,10 +302,6 @@ impl<'a, const N: usize> Solver<'a, N> {
         std::array::from_fn(|lane| self.offset[lane] + feature * self.pull[lane])
     }
 
-    fn prices(&self) -> [[f32; 2]; N] {
-        std::array::from_fn(|lane| self.targets.get(lane).map_or([1.0; 2], |target| target.prices))
-    }
-
     /// The losses of all documents under the weights as they stand with each bias moved to where it serves P best; and
     /// those biases.
     ///
@@ -271,11 +309,11 @@ impl<'a, const N: usize> Solver<'a, N> {
     /// have settled.
     fn losses(&self, precision: f64) -> ([f64; N], [f32; N]) {
         let mut margins: [Vec<Margin>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
-        let (prices, mut biases) = (self.prices(), self.biases());
+        let (prices, mut biases) = (self.prices, self.biases());
         for document in 0..self.data.len() {
             let scores = self.scores(document);
-            let (signs, count) = (self.signs[document], self.data.weights[document]);
-            for lane in 0..self.targets.len() {
+            let (signs, count) = (self.group.signs[document], self.data.weights[document]);
+            for lane in 0..self.group.counts.len() {
                 let positive = signs >> lane & 1 == 1;
                 let sign = if positive { 1.0f32 } else { -1.0 };
                 let price = count * prices[lane][usize::from(!positive)];
@@ -283,7 +321,7 @@ impl<'a, const N: usize> Solver<'a, N> {
             }
         }
         let mut losses = [0f64; N];
-        for lane in 0..self.targets.len() {
+        for lane in 0..self.group.counts.len() {
             (losses[lane], biases[lane]) = best_bias(&margins[lane], biases[lane], self.bias, self.loss, precision);
         }
         (losses, biases)
@@ -293,15 +331,12 @@ impl<'a, const N: usize> Solver<'a, N> {
     fn gaps(&self, losses: [f64; N], biases: [f32; N]) -> [f64; N] {
         let squares = self.squared_lengths();
         let (mut linear, mut pull) = ([0f64; N], [0f64; N]);
-        let prices = self.prices();
-        for ((alpha, &signs), &count) in self.alpha.iter().zip(&self.signs).zip(&self.data.weights) {
+        for ((alpha, &signs), &count) in self.alpha.iter().zip(&self.group.signs).zip(&self.data.weights) {
             for lane in 0..N {
                 let value = f64::from(alpha[lane]);
                 let positive = signs >> lane & 1 == 1;
-                let price = count * prices[lane][usize::from(!positive)];
                 pull[lane] += if positive { value } else { -value };
-                let ridge = if self.loss == Loss::SquaredHinge { 0.25 / f64::from(price) } else { 0.0 };
-                linear[lane] += value - ridge * value * value;
+                linear[lane] += value - self.ridge(count, lane, positive) * value * value;
             }
         }
         std::array::from_fn(|lane| {
@@ -309,6 +344,13 @@ impl<'a, const N: usize> Solver<'a, N> {
             let dual = linear[lane] - 0.5 * squares[lane] - self.bias.conjugate(pull[lane]);
             if primal > 0.0 { ((primal - dual) / primal).max(0.0) } else { 0.0 }
         })
+    }
+
+    /// ½dᵢ of a document that counts `count`.
+    #[inline(always)]
+    fn ridge(&self, count: f32, lane: usize, positive: bool) -> f64 {
+        let price = count * self.prices[lane][usize::from(!positive)];
+        if self.loss == Loss::SquaredHinge { 0.25 / f64::from(price) } else { 0.0 }
     }
 
     /// ‖w‖² without the bias.
