@@ -173,8 +173,8 @@ mod tests {
             with_hints("`ig` needs labels; none of the 3 documents has one"),
             "`ig` needs labels; none of the 3 documents has one; name the field that holds them with --label"
         );
-        let told = "needs labels; none of the rows has any, see --label";
-        assert_eq!(with_hints(told), told);
+        let message = "needs labels; none of the rows has any, see --label";
+        assert_eq!(with_hints(message), message);
         assert_eq!(with_hints("cancelled"), "cancelled");
     }
 

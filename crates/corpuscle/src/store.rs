@@ -43,8 +43,15 @@ pub struct Entry {
     pub kind: Kind,
     /// Extent of each dimension.
     pub shape: Vec<usize>,
-    /// The elements, little-endian, last dimension fastest.
+    /// The elements, little-endian, last dimension fastest; empty in a store that only measures.
     pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// How many bytes the elements take.
+    pub fn size(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.kind.width()
+    }
 }
 
 /// Collects the arrays of a model.
@@ -52,12 +59,19 @@ pub struct Entry {
 pub struct StoreWriter {
     entries: BTreeMap<String, Entry>,
     prefix: String,
+    measures: bool,
 }
 
 impl StoreWriter {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store that keeps the shapes of arrays and not their elements: how large a model's file will be is known
+    /// without a second copy of the model.
+    pub fn measuring() -> Self {
+        StoreWriter { measures: true, ..Self::default() }
     }
 
     /// Runs `write` with every name put under `name/`.
@@ -70,29 +84,41 @@ impl StoreWriter {
         result
     }
 
-    fn put(&mut self, name: &str, kind: Kind, shape: &[usize], bytes: Vec<u8>) {
-        debug_assert_eq!(shape.iter().product::<usize>() * kind.width(), bytes.len(), "{name}");
-        self.entries.insert(format!("{}{name}", self.prefix), Entry { kind, shape: shape.to_vec(), bytes });
+    fn put<const N: usize>(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        shape: &[usize],
+        elements: impl Iterator<Item = [u8; N]>,
+    ) {
+        let bytes: Vec<u8> = if self.measures { Vec::new() } else { elements.flatten().collect() };
+        let entry = Entry { kind, shape: shape.to_vec(), bytes };
+        debug_assert!(self.measures || entry.size() == entry.bytes.len(), "{name}");
+        self.entries.insert(format!("{}{name}", self.prefix), entry);
     }
 
     /// Stores floats.
     pub fn put_f32(&mut self, name: &str, shape: &[usize], values: &[f32]) {
-        self.put(name, Kind::F32, shape, values.iter().flat_map(|v| v.to_le_bytes()).collect());
+        self.put(name, Kind::F32, shape, values.iter().map(|v| v.to_le_bytes()));
     }
 
     /// Stores doubles.
     pub fn put_f64(&mut self, name: &str, shape: &[usize], values: &[f64]) {
-        self.put(name, Kind::F64, shape, values.iter().flat_map(|v| v.to_le_bytes()).collect());
+        self.put(name, Kind::F64, shape, values.iter().map(|v| v.to_le_bytes()));
     }
 
     /// Stores 32-bit numbers as a vector.
     pub fn put_u32(&mut self, name: &str, values: &[u32]) {
-        self.put(name, Kind::U32, &[values.len()], values.iter().flat_map(|v| v.to_le_bytes()).collect());
+        self.put(name, Kind::U32, &[values.len()], values.iter().map(|v| v.to_le_bytes()));
     }
 
     /// Stores 64-bit numbers as a vector.
     pub fn put_u64(&mut self, name: &str, values: &[u64]) {
-        self.put(name, Kind::U64, &[values.len()], values.iter().flat_map(|v| v.to_le_bytes()).collect());
+        self.put(name, Kind::U64, &[values.len()], values.iter().map(|v| v.to_le_bytes()));
+    }
+
+    fn put_bytes(&mut self, name: &str, bytes: &[u8]) {
+        self.put(name, Kind::U8, &[bytes.len()], bytes.iter().map(|&byte| [byte]));
     }
 
     /// Stores a list of strings as their bytes (`name`) and end offsets (`name.ends`).
@@ -103,14 +129,14 @@ impl StoreWriter {
             bytes.extend_from_slice(string.as_ref().as_bytes());
             ends.push(bytes.len() as u64);
         }
-        self.put(name, Kind::U8, &[bytes.len()], bytes);
+        self.put_bytes(name, &bytes);
         self.put_u64(&format!("{name}.ends"), &ends);
     }
 
     /// Stores plain data (parameters, counts) as JSON.
     pub fn put_json(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
         let bytes = serde_json::to_vec(value).map_err(|e| Error::model(format!("cannot write {name}: {e}")))?;
-        self.put(name, Kind::U8, &[bytes.len()], bytes);
+        self.put_bytes(name, &bytes);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use corpuscle::Run;
 use corpuscle::corpus::{Document, Filter, Labels};
-use corpuscle::experiment::{Comparison, Outcomes, ResultsFile, Split, TTest, compare_with, halves, k_folds};
+use corpuscle::experiment::{Comparison, Outcomes, ResultsFile, Split, TTest, compare_with, k_folds, random_splits};
 use corpuscle::recipe::Recipe;
 use corpuscle::report::html::Compared;
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
     let (splits, protocol) = match args.folds {
         Some(k) => (k_folds(&labels, k as usize, run.seed())?, format!("{k} folds")),
         None => (
-            halves(&labels, runs as usize, args.train, run.seed())?,
+            random_splits(&labels, runs as usize, args.train, run.seed())?,
             format!("{runs} draws, {} of every label to learn from", percent(args.train)),
         ),
     };

@@ -1,7 +1,7 @@
 //! `corpuscle compare --labels`: what recipes do with few labels.
 
 use corpuscle::corpus::{Document, Filter, Labels, ReadOptions};
-use corpuscle::experiment::{LabelCurve, Split, halves, label_curves};
+use corpuscle::experiment::{LabelCurve, Split, label_curves, random_splits};
 use corpuscle::recipe::Recipe;
 use corpuscle::report::html::{Report, Section};
 use corpuscle::report::svg::{LineChart, Series};
@@ -21,7 +21,7 @@ struct Parts {
     split: Split,
     skipped: u64,
     /// How the parts were told apart.
-    told: String,
+    protocol: String,
 }
 
 pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
         "{} documents to learn from and {} to test on ({}), {draws} draws of labels, seed {}",
         output::count(parts.split.train.len()),
         output::count(parts.split.test.len()),
-        parts.told,
+        parts.protocol,
         run.seed()
     );
     if let Some(path) = &args.report {
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
         return output::print_json(&json!({
             "train": parts.split.train.len(),
             "test": parts.split.test.len(),
-            "protocol": parts.told,
+            "protocol": parts.protocol,
             "skipped": parts.skipped,
             "draws": draws,
             "seed": run.seed(),
@@ -77,7 +77,7 @@ fn read(args: &Compare, options: &ReadOptions, run: &Run) -> anyhow::Result<Part
         skipped += input::report_skipped(&source, run);
         Ok(documents)
     };
-    let (train, test, told) = if !args.test.is_empty() {
+    let (train, test, protocol) = if !args.test.is_empty() {
         (part(&args.data, None)?, part(&args.test, None)?, "given with --test".to_string())
     } else if args.data.iter().any(|data| data == "-") {
         return whole(part(&args.data, None)?, skipped, args, run);
@@ -94,14 +94,14 @@ fn read(args: &Compare, options: &ReadOptions, run: &Run) -> anyhow::Result<Part
     let learnt = train.len();
     let documents: Vec<Document> = train.into_iter().chain(test).collect();
     let test = (learnt..documents.len()).filter(|&row| documents[row].labels.is_some()).collect();
-    Ok(Parts { split: Split { train: (0..learnt).collect(), test }, documents, skipped, told })
+    Ok(Parts { split: Split { train: (0..learnt).collect(), test }, documents, skipped, protocol })
 }
 
 /// One seeded cut for all draws, so that representations are fitted once.
 fn whole(documents: Vec<Document>, skipped: u64, args: &Compare, run: &Run) -> anyhow::Result<Parts> {
     let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-    let split = halves(&labels, 1, args.train, run.seed())?.remove(0);
-    Ok(Parts { documents, split, skipped, told: format!("{} of every label, drawn once", percent(args.train)) })
+    let split = random_splits(&labels, 1, args.train, run.seed())?.remove(0);
+    Ok(Parts { documents, split, skipped, protocol: format!("{} of every label, drawn once", percent(args.train)) })
 }
 
 fn row(curve: &LabelCurve) -> Value {

@@ -8,7 +8,7 @@ use corpuscle::experiment::{Fate, RecommendParams, Recommendation, Setting, Stan
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use serde_json::{Value, json};
 
-use super::train::{self, Told};
+use super::train::{self, Choice};
 use crate::args::{Everywhere, Recommend};
 use crate::input;
 use crate::output::{self, percent};
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &Recommend, everywhere: &Everywhere, run: &Run) -> anyho
     let started = Instant::now();
     input::check_writable(&args.output)?;
     let (documents, skipped) = train::documents(&args.data, &args.unlabelled, &args.reading, run)?;
-    let (model, told) = fit(documents, args.budget, &args.data, &args.unlabelled, false, everywhere, run)?;
-    train::finish(&model, &args.output, skipped, started, Some(&told), everywhere, run)
+    let (model, choice) = fit(documents, args.budget, &args.data, &args.unlabelled, false, everywhere, run)?;
+    train::finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run)
 }
 
 /// Chooses a recipe for the documents and fits it on all of them.
@@ -35,7 +35,7 @@ pub(super) fn fit(
     updatable: bool,
     everywhere: &Everywhere,
     run: &Run,
-) -> anyhow::Result<(Model, Told)> {
+) -> anyhow::Result<(Model, Choice)> {
     let found = look(&documents, budget, everywhere, run)?;
     let recipe = Recipe::parse(found.recipe())?;
     let texts: Vec<String> = documents.iter().take(TIMED).map(|document| document.text.clone()).collect();
@@ -47,15 +47,19 @@ pub(super) fn fit(
     let started = Instant::now();
     model.predict(&texts, &run.quiet())?;
     let predict_seconds = started.elapsed().as_secs_f64() / texts.len().max(1) as f64;
-    let told = Told {
-        text: format!("{}\n{}\n", table(&found), verdict(&found, budget)),
+    let choice = Choice {
+        // Rows about recipes nobody compared would say nothing.
+        text: match found.folds {
+            0 => format!("{}\n", verdict(&found, budget)),
+            _ => format!("{}\n{}\n", table(&found), verdict(&found, budget)),
+        },
         facts: vec![
             ("training", format!("{train_seconds:.2} s from words to model")),
             ("prediction", format!("{:.3} ms a document", 1e3 * predict_seconds)),
         ],
         json: as_json(&found, budget, train_seconds, predict_seconds),
     };
-    Ok((model, told))
+    Ok((model, choice))
 }
 
 /// Compares the candidates, saying on stderr how they stand.
@@ -104,6 +108,7 @@ fn reason(fate: &Fate, folds: usize) -> String {
         Fate::Dropped => format!("clearly behind after {folds} folds"),
         Fate::TooSlow(seconds) => format!("skipped, one fold takes about {seconds:.1} s and there is no time for it"),
         Fate::NotTried => "skipped, no time left".to_string(),
+        Fate::TooFewDocuments(labelled) => format!("not compared, {labelled} labelled documents are too few"),
         Fate::Failed(why) => format!("failed ({})", why.lines().last().unwrap_or_default().trim()),
     }
 }
@@ -135,10 +140,11 @@ fn table(found: &Recommendation) -> String {
 fn verdict(found: &Recommendation, budget: Duration) -> String {
     let winner = found.recipe();
     let Some(figure) = found.mean(found.winner()).filter(|_| found.folds > 0) else {
-        return format!(
-            "`{winner}` was taken without a comparison: {:.0} s or the labelled documents are too few for one",
-            budget.as_secs_f64()
-        );
+        let why = match &found.standings[found.winner()].fate {
+            Fate::TooFewDocuments(labelled) => format!("{labelled} labelled documents are too few for one"),
+            _ => format!("{:.0} s are too few for one", budget.as_secs_f64()),
+        };
+        return format!("`{winner}` was taken without a comparison: {why}");
     };
     let won = format!(
         "`{winner}` won with {} {} over {} of its folds (neighbouring rows held out together)",

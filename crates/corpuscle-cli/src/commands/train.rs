@@ -17,7 +17,7 @@ use crate::output;
 const SEARCH: Duration = Duration::from_secs(20);
 
 /// What else there is to say about a model: how its recipe was found.
-pub(super) struct Told {
+pub(super) struct Choice {
     /// Before the facts.
     pub(super) text: String,
     /// Among the facts.
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
                 "no --recipe given: comparing some for {seconds} s, as `corpuscle recommend` does for longer"
             ));
         }
-        let (model, told) =
+        let (model, choice) =
             recommend::fit(documents, SEARCH, &args.data, &args.unlabelled, args.updatable, everywhere, run)?;
-        return finish(&model, &args.output, skipped, started, Some(&told), everywhere, run);
+        return finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run);
     };
     let options = input::options(&args.reading)?;
     let mut labelled = input::open(&args.data, &options)?;
@@ -94,7 +94,7 @@ pub(super) fn finish(
     path: &Path,
     skipped: u64,
     started: Instant,
-    told: Option<&Told>,
+    choice: Option<&Choice>,
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<()> {
@@ -120,7 +120,7 @@ pub(super) fn finish(
                 .collect::<serde_json::Map<_, _>>(),
             "seconds": output::seconds(run),
             "total_seconds": output::round(seconds, 6),
-            "recommendation": told.map(|told| told.json.clone()),
+            "recommendation": choice.map(|choice| choice.json.clone()),
         }));
     }
     let stages: Vec<String> = run.seconds().iter().map(|(stage, seconds)| format!("{stage} {seconds:.2} s")).collect();
@@ -130,10 +130,10 @@ pub(super) fn finish(
         ("documents", format!("{} ({} labelled)", output::count(about.documents), output::count(about.labelled))),
         ("classes", output::count(model.classes().len())),
     ];
-    facts.extend(told.iter().flat_map(|told| told.facts.clone()));
+    facts.extend(choice.iter().flat_map(|choice| choice.facts.clone()));
     let mut facts: Vec<(String, String)> = facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
     facts.splice(4..4, model.notes());
     facts.push(("time".to_string(), format!("{seconds:.2} s: {}", stages.join(", "))));
-    let before = told.map_or(String::new(), |told| format!("{}\n", told.text));
+    let before = choice.map_or(String::new(), |choice| format!("{}\n", choice.text));
     output::print_text(&(before + &output::facts(&facts)))
 }

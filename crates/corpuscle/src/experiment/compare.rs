@@ -5,12 +5,12 @@
 //! the tokenised corpus, and terms that occur in test rows alone are never seen by a fit.
 //!
 //! ```
-//! use corpuscle::{Run, corpus, experiment::{compare, halves}, recipe::Recipe};
+//! use corpuscle::{Run, corpus, experiment::{compare, random_splits}, recipe::Recipe};
 //! let run = Run::new(42, 0)?;
 //! let documents = corpus::demo()?.train;
 //! let labels = corpus::Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
 //! let recipes = [Recipe::parse("tfidf | svm(calibrate=0)")?, Recipe::parse("binary | knn(k=1)")?];
-//! let comparison = compare(&recipes, &documents, &halves(&labels, 3, 0.5, 42)?, &run)?;
+//! let comparison = compare(&recipes, &documents, &random_splits(&labels, 3, 0.5, 42)?, &run)?;
 //! assert_eq!(comparison.best(), Some(0));
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
@@ -272,7 +272,7 @@ pub(super) fn measure(
         represent_seconds: 0.0,
         train_seconds,
         predict_seconds,
-        model_bytes: model.to_bytes()?.len() as u64,
+        model_bytes: model.file_size()?,
         peak_bytes: None,
     };
     Ok((outcome, evaluation))

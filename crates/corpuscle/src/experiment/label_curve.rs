@@ -6,11 +6,11 @@
 //! labels of that draw alone.
 //!
 //! ```
-//! use corpuscle::{Run, corpus, experiment::{halves, label_curves}, recipe::Recipe};
+//! use corpuscle::{Run, corpus, experiment::{random_splits, label_curves}, recipe::Recipe};
 //! let run = Run::new(42, 0)?;
 //! let documents = corpus::demo()?.train;
 //! let labels = corpus::Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-//! let split = halves(&labels, 1, 0.7, 42)?.remove(0);
+//! let split = random_splits(&labels, 1, 0.7, 42)?.remove(0);
 //! let recipes = [Recipe::parse("tfidf | svm(calibrate=0)")?];
 //! let curves = label_curves(&recipes, &documents, &split, &[Some(20), None], 2, &run)?;
 //! assert!(curves[0].points[1].accuracy().0 > curves[0].points[0].accuracy().0);
@@ -144,7 +144,7 @@ pub fn label_curves(
 mod tests {
     use super::*;
     use crate::corpus::demo;
-    use crate::experiment::halves;
+    use crate::experiment::random_splits;
 
     #[test]
     fn draws_keep_every_class_and_repeat_with_the_seed() {
@@ -168,7 +168,7 @@ mod tests {
         let run = Run::new(42, 2).unwrap();
         let documents = demo().unwrap().train;
         let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-        let split = halves(&labels, 1, 0.7, 1).unwrap().remove(0);
+        let split = random_splits(&labels, 1, 0.7, 1).unwrap().remove(0);
         let recipe = Recipe::parse("tfidf | lsi(10) | svm(calibrate=0)").unwrap();
         let curves = label_curves(std::slice::from_ref(&recipe), &documents, &split, &[Some(30)], 2, &run).unwrap();
         let mut hidden = documents.clone();

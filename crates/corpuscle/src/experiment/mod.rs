@@ -21,5 +21,5 @@ pub use protocol::{
 pub use recommend::{Fate, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};
 pub use results::ResultsFile;
 pub use significance::{TTest, corrected_t_test, holm, mean_and_deviation, paired_t_test};
-pub use splits::{Split, blocked_folds, halves, k_folds};
+pub use splits::{Split, blocked_folds, k_folds, random_splits};
 pub use tune::{Dimension, Range, Space, Trial, TuneParams, Tuning, tune};

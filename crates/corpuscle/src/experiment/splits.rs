@@ -1,9 +1,9 @@
 //! Train-test pairs: repeated seeded draws, and the folds of a cross-validation. Every label keeps its share.
 //!
 //! ```
-//! use corpuscle::{corpus::Labels, experiment::halves};
+//! use corpuscle::{corpus::Labels, experiment::random_splits};
 //! let labels = Labels::from_single(["a", "b"].iter().cycle().take(40).map(Some));
-//! let splits = halves(&labels, 10, 0.5, 42)?;
+//! let splits = random_splits(&labels, 10, 0.5, 42)?;
 //! assert!(splits.len() == 10 && splits.iter().all(|split| split.train.len() == 20 && split.test.len() == 20));
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
@@ -21,7 +21,7 @@ pub struct Split {
 }
 
 /// `runs` independent draws of a training part with `share` of every label; the rest is tested on.
-pub fn halves(labels: &Labels, runs: usize, share: f64, seed: u64) -> Result<Vec<Split>> {
+pub fn random_splits(labels: &Labels, runs: usize, share: f64, seed: u64) -> Result<Vec<Split>> {
     if runs == 0 {
         return Err(Error::parameter("experiment", "runs", runs, "must be at least 1"));
     }
@@ -62,15 +62,15 @@ mod tests {
     #[test]
     fn draws_differ_and_repeat_with_the_seed() {
         let labels = Labels::from_single((0..60).map(|i| (i % 6 != 0).then_some(if i % 2 == 0 { "a" } else { "b" })));
-        let splits = halves(&labels, 3, 0.4, 7).unwrap();
-        assert_eq!(splits, halves(&labels, 3, 0.4, 7).unwrap());
+        let splits = random_splits(&labels, 3, 0.4, 7).unwrap();
+        assert_eq!(splits, random_splits(&labels, 3, 0.4, 7).unwrap());
         assert_ne!(splits[0].test, splits[1].test);
         for split in splits.iter().chain(&k_folds(&labels, 5, 7).unwrap()) {
             assert!(split.test.iter().all(|row| row % 6 != 0 && !split.train.contains(row)));
             assert_eq!(split.train.len() + split.test.len(), 60);
         }
         assert!(blocked_folds(&labels, 1).is_err());
-        assert!(halves(&labels, 0, 0.4, 7).is_err() && halves(&labels, 1, 1.0, 7).is_err());
+        assert!(random_splits(&labels, 0, 0.4, 7).is_err() && random_splits(&labels, 1, 1.0, 7).is_err());
     }
 
     #[test]

@@ -56,11 +56,11 @@ impl<'a> Arguments<'a> {
         }
         match params.check() {
             Err(Error::BadParameter { faults, .. }) => {
-                let told: Vec<String> = faults
+                let reasons: Vec<String> = faults
                     .iter()
                     .map(|fault| format!("`{}` is {} but {}", fault.name, fault.value, fault.reason))
                     .collect();
-                Err(self.fault(self.call.at, told.join("; ")))
+                Err(self.fault(self.call.at, reasons.join("; ")))
             }
             other => other.map(|()| params),
         }

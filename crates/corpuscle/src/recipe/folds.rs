@@ -145,6 +145,8 @@ mod tests {
     use rand::RngExt;
 
     use crate::corpus::Document;
+    use crate::project::{FoldRows, InformationGainParams, Projector, ProjectorModel, Target};
+    use crate::recipe::fit::{Flow, Learning};
     use crate::recipe::{Corpus, Recipe};
     use crate::{Result, Run};
 
@@ -181,6 +183,34 @@ mod tests {
             let mean = surest.sum::<f32>() / texts.len() as f32;
             assert!(mean < 0.65, "{text}: the labels are noise, and yet the model is {mean:.2} sure");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_fold_has_the_columns_that_its_own_labels_choose() -> Result<()> {
+        let run = Run::new(42, 1)?;
+        let recipe = Recipe::parse("tfidf | ig(20) | svm(calibrate=0)")?;
+        let corpus = noise(&recipe, &run)?;
+        let learning = Learning { labels: &corpus.labels, weights: None, judge: None };
+        let (_, documents) = recipe.body().fit(Flow::words(&corpus.tokens, &run), &learning, &run)?;
+        let before = Recipe::parse("tfidf")?.represent(&corpus, &run)?;
+        let x = before.matrix();
+        let mut walked = 0;
+        documents.with_target(&learning, |target| {
+            target.folds(&documents.matrix, 3, FoldRows::Labelled, &run, |fold| {
+                let rows: Vec<usize> = (0..x.rows()).filter(|row| !fold.held_rows.contains(row)).collect();
+                let params = InformationGainParams { terms: 20 };
+                let (own, expected) = params.fit(&x.select_rows(&rows), &Target::new(&fold.labels), &run)?;
+                assert_eq!(fold.x, expected);
+                assert_eq!(fold.held, own.transform(&x.select_rows(&fold.held_rows), &run)?);
+                assert_eq!(fold.target().names().len(), 20);
+                // The columns of all documents would be others.
+                assert_ne!(fold.x, documents.matrix.select_rows(&rows));
+                walked += 1;
+                Ok(())
+            })
+        })?;
+        assert_eq!(walked, 3);
         Ok(())
     }
 }

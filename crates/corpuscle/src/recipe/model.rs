@@ -57,6 +57,13 @@ pub struct Represented {
     documents: Flowing,
 }
 
+impl Represented {
+    /// The documents as they come out of the last stage before the classifier.
+    pub fn matrix(&self) -> &Matrix {
+        &self.documents.matrix
+    }
+}
+
 /// What a model says about documents.
 #[derive(Debug, Clone)]
 pub struct Predictions {
@@ -329,6 +336,24 @@ impl Model {
     /// The bytes of the model's file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut store = StoreWriter::new();
+        self.store(&mut store)?;
+        model_file::to_bytes(&self.written(), store)
+    }
+
+    /// How many bytes the model's file has; nothing is written or copied to find out.
+    pub fn file_size(&self) -> Result<u64> {
+        let mut store = StoreWriter::measuring();
+        self.store(&mut store)?;
+        model_file::size(&self.written(), store)
+    }
+
+    /// The metadata of a file written now: one of an earlier format is written in the newest.
+    fn written(&self) -> Metadata {
+        let version = env!("CARGO_PKG_VERSION").to_string();
+        Metadata { format: FORMAT, version, recipe: self.recipe.full(), ..self.metadata.clone() }
+    }
+
+    fn store(&self, store: &mut StoreWriter) -> Result<()> {
         store.scope("body", |out| self.body.save(out))?;
         if let Some(classifier) = &self.classifier {
             store.scope("classifier", |out| classifier.save(out))?;
@@ -337,7 +362,7 @@ impl Model {
         if let Some(training) = &self.training {
             store.scope("training", |out| training.save(out));
         }
-        model_file::to_bytes(&self.metadata, store)
+        Ok(())
     }
 
     /// A model from the bytes of its file, checked whole. See [`Registry::from_bytes`] for stages that are not the house's own.

@@ -61,6 +61,27 @@ pub struct Provenance {
 
 /// The bytes of a model file.
 pub fn to_bytes(metadata: &Metadata, store: StoreWriter) -> Result<Vec<u8>> {
+    let (header, entries) = laid_out(metadata, store)?;
+    let mut bytes = Vec::with_capacity(8 + header.len() + entries.iter().map(|(_, entry)| entry.size()).sum::<usize>());
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&header);
+    for (_, entry) in entries {
+        bytes.extend_from_slice(&entry.bytes);
+    }
+    let place = checksum_place(&bytes)?;
+    let digest = checksum(&bytes, place);
+    bytes[place..place + CHECKSUM_DIGITS].copy_from_slice(digest.as_bytes());
+    Ok(bytes)
+}
+
+/// How many bytes the file of a model has, from a store that only [measures](StoreWriter::measuring).
+pub fn size(metadata: &Metadata, store: StoreWriter) -> Result<u64> {
+    let (header, entries) = laid_out(metadata, store)?;
+    Ok((8 + header.len() + entries.iter().map(|(_, entry)| entry.size()).sum::<usize>()) as u64)
+}
+
+/// The header, its checksum still zeros, and the arrays in the order of the file.
+fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Vec<(String, Entry)>)> {
     let mut entries: Vec<(String, Entry)> = store.into_entries().into_iter().collect();
     // Wide elements first keeps every array aligned to its element size, as safetensors asks.
     entries.sort_by(|(a, x), (b, y)| y.kind.width().cmp(&x.kind.width()).then_with(|| a.cmp(b)));
@@ -79,7 +100,7 @@ pub fn to_bytes(metadata: &Metadata, store: StoreWriter) -> Result<Vec<u8>> {
     );
     let mut offset = 0;
     for (name, entry) in &entries {
-        let end = offset + entry.bytes.len();
+        let end = offset + entry.size();
         let dtype = match entry.kind {
             Kind::U8 => "U8",
             Kind::U32 => "U32",
@@ -92,16 +113,7 @@ pub fn to_bytes(metadata: &Metadata, store: StoreWriter) -> Result<Vec<u8>> {
     }
     let mut text = serde_json::to_vec(&Value::Object(header)).map_err(fault)?;
     text.resize(text.len().next_multiple_of(8), b' ');
-    let mut bytes = Vec::with_capacity(8 + text.len() + offset);
-    bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&text);
-    for (_, entry) in entries {
-        bytes.extend_from_slice(&entry.bytes);
-    }
-    let place = checksum_place(&bytes)?;
-    let digest = checksum(&bytes, place);
-    bytes[place..place + CHECKSUM_DIGITS].copy_from_slice(digest.as_bytes());
-    Ok(bytes)
+    Ok((text, entries))
 }
 
 /// Checks the bytes of a model file and gives its metadata and arrays.

@@ -327,8 +327,8 @@ impl Planner<'_> {
         };
         let arguments = Arguments::new(self.text, call, &stage.parameters)?;
         if let Some(range) = call.arguments.iter().find(|argument| argument.is_range) {
-            let told = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
-            return self.fault(range.at, told);
+            let reason = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
+            return self.fault(range.at, reason);
         }
         stage.read(&arguments)
     }

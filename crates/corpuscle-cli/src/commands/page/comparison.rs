@@ -26,15 +26,15 @@ pub(in crate::commands) fn comparison(
     run: &Run,
 ) -> anyhow::Result<String> {
     let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-    let (own, told);
+    let (own, which);
     let folds = match folds {
         Some(folds) => {
-            told = format!("the {} folds of the comparison", folds.len());
+            which = format!("the {} folds of the comparison", folds.len());
             folds
         }
         None => {
             own = k_folds(&labels, FOLDS, run.seed())?;
-            told = format!("{FOLDS} folds of their own, since a draw leaves documents out");
+            which = format!("{FOLDS} folds of their own, since a draw leaves documents out");
             own.as_slice()
         }
     };
@@ -48,14 +48,14 @@ pub(in crate::commands) fn comparison(
                 format!("Every recipe learnt from and was tested on the same documents: {protocol}."),
                 format!(
                     "Below, the decisions of the best one, `{best}`, on every document, by a model that had not learnt from \
-                     that document ({told})."
+                     that document ({which})."
                 ),
             ],
         },
     ];
     sections.extend(documents::evaluation(&measured));
     sections.extend(det(&[("", &measured)])?);
-    let held_out = documents::Mapped { rows: Some(&held_out), told: "documents held out of the first fold" };
+    let held_out = documents::Mapped { rows: Some(&held_out), about: "documents held out of the first fold" };
     sections.extend(documents::map(&model, &measured, &held_out, run)?);
     sections.extend(documents::mistakes(&measured));
     sections.extend(documents::doubts(&measured, "models that had not learnt from the document")?);

@@ -88,11 +88,11 @@ pub(super) struct Mapped<'a> {
     /// Their rows, ascending; all when not given.
     pub(super) rows: Option<&'a [usize]>,
     /// What they are called.
-    pub(super) told: &'a str,
+    pub(super) about: &'a str,
 }
 
 impl Mapped<'_> {
-    pub(super) const ALL: Mapped<'static> = Mapped { rows: None, told: "documents" };
+    pub(super) const ALL: Mapped<'static> = Mapped { rows: None, about: "documents" };
 }
 
 /// The map of the documents as the recipe represents them.
@@ -141,9 +141,9 @@ pub(super) fn map(
             "{} of the {} {}, as evenly from every class as it has documents.",
             count(rows.len()),
             count(labelled),
-            mapped.told
+            mapped.about
         ),
-        false => format!("All {} {}.", count(labelled), mapped.told),
+        false => format!("All {} {}.", count(labelled), mapped.about),
     };
     let first = if measured.truth.is_multi_label() { "first label" } else { "label" };
     Ok(Some(Section::Map {

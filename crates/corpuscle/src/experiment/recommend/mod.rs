@@ -151,6 +151,9 @@ pub fn recommend(
         winner: 0,
     };
     if labelled < FEWEST || labels.n_classes() < 2 {
+        // Nothing is compared, so there is one recipe to speak of.
+        found.standings.truncate(1);
+        found.standings[0].fate = Fate::TooFewDocuments(labelled);
         return Ok(found);
     }
     let mut folds = blocked_folds(&labels, params.folds)?;
@@ -214,6 +217,8 @@ mod tests {
             assert!(found.folds <= 1 && found.runner_up().is_none());
             assert_eq!(found.recipe(), PLAIN);
         }
+        let few = look(&documents[..6], 9.0);
+        assert_eq!((few.standings.len(), &few.standings[0].fate), (1, &Fate::TooFewDocuments(6)));
     }
 
     #[test]

@@ -130,9 +130,9 @@ pub fn tune(
                 Ok(None) => break,
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => {
-                    let told = error.to_string();
+                    let reason = error.to_string();
                     fault = Some(error);
-                    (Vec::new(), Some(told))
+                    (Vec::new(), Some(reason))
                 }
             };
             let seconds = started.elapsed().as_secs_f64();
@@ -258,11 +258,22 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_no_worse_than_the_defaults() {
+    fn figures_are_those_of_a_cross_validation_and_better_values_win() {
         let params = TuneParams { trials: Some(6), budget: None, folds: 3 };
-        let tuning = search("tfidf | svm(c=0.0001..100 log)", &params, 1, 2);
-        assert!(tuning.best().score() >= tuning.trials[0].score());
+        let tuning = search("tfidf | lsi(1..40) | svm", &params, 1, 2);
         assert_eq!(tuning.objective, Objective::Accuracy);
+        let mut documents = demo().unwrap().train;
+        documents.truncate(160);
+        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+        let recipe = Recipe::parse(&tuning.best().recipe).unwrap();
+        let run = Run::new(1, 2).unwrap();
+        let again =
+            crate::experiment::compare(&[recipe], &documents, &blocked_folds(&labels, 3).unwrap(), &run).unwrap();
+        let figures: Vec<f64> = again.recipes[0].splits.iter().map(|outcome| outcome.accuracy).collect();
+        assert_eq!(figures, tuning.best().folds);
+        // One or two dimensions cannot hold eight topics.
+        let few = search("tfidf | lsi({1|2}) | svm", &params, 1, 2);
+        assert!(tuning.best().score() > few.best().score() + 0.1, "{} {}", tuning.best().score(), few.best().score());
     }
 
     #[test]

@@ -76,8 +76,9 @@ impl Space {
             return Err(fault(at, reason));
         }
         if dimensions.is_empty() {
-            let told = "there is no range to search here; give one, as in `svm(c=0.01..100 log)` or `knn(k={1|3|10})`";
-            return Err(fault(0, told.into()));
+            let reason =
+                "there is no range to search here; give one, as in `svm(c=0.01..100 log)` or `knn(k={1|3|10})`";
+            return Err(fault(0, reason.into()));
         }
         if dimensions.len() > MOST {
             return Err(fault(0, format!("{} ranges are too many to search, {MOST} are the most", dimensions.len())));
