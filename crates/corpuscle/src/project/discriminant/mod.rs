@@ -11,11 +11,13 @@
 //! # How
 //! With T the rows about the overall mean and G the class indicators, columns of length 1, S_b = TᵀG GᵀT, so every
 //! direction lies in the span of W = (TᵀT + ρ I)⁻¹ Tᵀ G = Tᵀ (T Tᵀ + ρ I)⁻¹ G: ridge regression onto the class
-//! indicators. W is found in one of two ways, whichever costs less:
+//! indicators. W is found in one of three ways, whichever costs less:
 //!
 //! - dual: T Tᵀ written out, n × n, and a Cholesky decomposition, O(n · nnz + n³/3);
 //! - Krylov: conjugate gradients for all C right-hand sides as one block, in Lanczos form, O(steps · C · nnz + n ·
-//!   (steps · C)²) and n · steps · C numbers of memory. The space does not depend on ρ, so every ρ is served by one.
+//!   (steps · C)²) and n · steps · C numbers of memory. The space does not depend on ρ, so every ρ is served by one;
+//! - conjugate: for sparse rows, conjugate gradients on (TᵀT + ρI)W = TᵀG divided by the diagonal, O(steps · C · (stored +
+//!   columns)), one solution for each ρ. Its steps do not grow with the documents, those of Krylov do.
 //!
 //! The C × C problem in the span of W is then solved exactly from W's own scatter, so an error in W is second-order in
 //! the criterion. Nothing of size d × d or n × d is built, and columns that count negatively (after `varnorm`) are taken
