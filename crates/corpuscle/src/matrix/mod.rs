@@ -17,3 +17,5 @@ pub use buffer::Buffer;
 pub use csr::{Csr, RowsMut};
 pub use dense::Dense;
 pub use mixed::{Matrix, Row};
+pub use panel::{LANES, Lane, Linear, Operator};
+pub use svd::{TruncatedSvd, truncated_svd_of as truncated_svd};

@@ -6,23 +6,72 @@
 //!
 //! Every output coordinate is summed by one task in the order of the stored entries, so the bits do not depend on the
 //! number of threads. O(stored · 16) per product; the sparse part is kept twice, by rows and by columns.
+//!
+//! [`Linear`] is all that `lsi`, `varnorm` and `discriminant` ask of documents while they iterate, so the rows may live elsewhere:
+//!
+//! ```
+//! use corpuscle::matrix::{Csr, Lane, Linear, Matrix, Operator, truncated_svd};
+//! use corpuscle::Run;
+//!
+//! /// Documents in two parts, each held by somebody else.
+//! struct Parts<'a>([Operator<'a>; 2]);
+//!
+//! impl Linear for Parts<'_> {
+//!     fn rows(&self) -> usize {
+//!         self.0.iter().map(Linear::rows).sum()
+//!     }
+//!     fn cols(&self) -> usize {
+//!         self.0[0].cols()
+//!     }
+//!     fn negative(&self) -> usize {
+//!         self.0[0].negative()
+//!     }
+//!     fn times(&self, panel: &[Lane], out: &mut [Lane]) {
+//!         let (first, second) = out.split_at_mut(self.0[0].rows());
+//!         self.0[0].times(panel, first);
+//!         self.0[1].times(panel, second);
+//!     }
+//!     fn transposed_times(&self, panel: &[Lane], out: &mut [Lane]) {
+//!         let (first, second) = panel.split_at(self.0[0].rows());
+//!         let mut more = vec![Lane::default(); out.len()];
+//!         self.0[0].transposed_times(first, out);
+//!         self.0[1].transposed_times(second, &mut more);
+//!         // Sums of parts are added in the order of the parts, so that the bits do not depend on who came first.
+//!         out.iter_mut().zip(&more).for_each(|(to, more)| to.add(1.0, more));
+//!     }
+//! }
+//!
+//! let row = |n: u32| vec![(n % 5, 1.0), (5 + n % 3, 0.5)];
+//! let part = |rows: std::ops::Range<u32>| Matrix::from(Csr::from_rows(8, rows.map(row)));
+//! let (whole, one, other) = (part(0..30), part(0..12), part(12..30));
+//! let run = Run::new(42, 1)?;
+//! let together = truncated_svd(&Operator::new(&whole), 3, 0, &run)?;
+//! let apart = truncated_svd(&Parts([Operator::new(&one), Operator::new(&other)]), 3, 0, &run)?;
+//! for (a, b) in together.singular_values.iter().zip(&apart.singular_values) {
+//!     assert!((a - b).abs() < 1e-4);
+//! }
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
 
 use rayon::prelude::*;
 
 use super::{Csr, Dense, Matrix};
 
 /// Vectors in a panel.
-pub(crate) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// One coordinate of the sixteen vectors of a panel.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(64))]
-pub(crate) struct Lane(pub(crate) [f32; LANES]);
+pub struct Lane(
+    /// The coordinate of each vector.
+    pub [f32; LANES],
+);
 
 impl Lane {
     /// Adds `scale · other`.
     #[inline]
-    pub(super) fn add(&mut self, scale: f32, other: &Lane) {
+    pub fn add(&mut self, scale: f32, other: &Lane) {
         for (sum, &value) in self.0.iter_mut().zip(&other.0) {
             *sum += scale * value;
         }
@@ -33,7 +82,7 @@ impl Lane {
 const ROWS: usize = 128;
 
 /// A linear map over columns that can be applied from both sides, sixteen vectors at a time.
-pub(crate) trait Linear: Sync {
+pub trait Linear: Sync {
     /// How many rows there are.
     fn rows(&self) -> usize;
     /// How many columns there are.
@@ -71,14 +120,14 @@ fn by_panels(vectors: &Dense, size: usize, product: impl Fn(&[Lane], &mut [Lane]
 
 /// A matrix that can be multiplied from both sides.
 #[derive(Debug)]
-pub(crate) struct Operator<'a> {
+pub struct Operator<'a> {
     x: &'a Matrix,
     by_columns: Csr,
 }
 
 impl<'a> Operator<'a> {
     /// Sorts the sparse part by columns: O(stored) time and memory.
-    pub(crate) fn new(x: &'a Matrix) -> Self {
+    pub fn new(x: &'a Matrix) -> Self {
         Operator { x, by_columns: x.sparse().transpose() }
     }
 }

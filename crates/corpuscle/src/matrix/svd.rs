@@ -38,13 +38,13 @@ const LOST: f64 = 1e-6;
 
 /// X ≈ rows · vectorsᵀ.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TruncatedSvd {
+pub struct TruncatedSvd {
     /// The right singular vectors as columns, one row per column of X.
-    pub(crate) vectors: Dense,
+    pub vectors: Dense,
     /// Singular values, largest first.
-    pub(crate) singular_values: Vec<f64>,
+    pub singular_values: Vec<f64>,
     /// X · vectors: the left singular vectors times the singular values.
-    pub(crate) rows: Dense,
+    pub rows: Dense,
 }
 
 /// Steps of the iteration when the caller does not say: a basis of twice the rank and some more.
@@ -59,7 +59,7 @@ pub(crate) fn truncated_svd(x: &Matrix, rank: usize, steps: usize, run: &Run) ->
 }
 
 /// The same for anything that can be multiplied from both sides; runs on the workers of the caller.
-pub(crate) fn truncated_svd_of(operator: &dyn Linear, rank: usize, steps: usize, run: &Run) -> Result<TruncatedSvd> {
+pub fn truncated_svd_of(operator: &dyn Linear, rank: usize, steps: usize, run: &Run) -> Result<TruncatedSvd> {
     // Inner products with a sign are semi-definite between documents, not between columns.
     let by_documents = operator.negative() > 0 || operator.rows() <= operator.cols();
     let rank = rank.min(operator.rows()).min(operator.cols());

@@ -44,7 +44,8 @@ impl Training {
         Ok(Training { counts, labels: labels.clone(), weights: weights.map(<[f32]>::to_vec) })
     }
 
-    /// Adds other documents after these. Classes keep their numbers, new ones come behind.
+    /// Adds other documents after these. Classes numbered by name, as reading does, stay so; in any other order they
+    /// keep their numbers, and new ones come behind.
     pub(super) fn append(&mut self, other: &Training) -> Result<()> {
         for (counts, more) in self.counts.iter_mut().zip(&other.counts) {
             counts.append_rows(more)?;
@@ -55,7 +56,14 @@ impl Training {
             weights.extend(other.weights.clone().unwrap_or_else(|| ones(other)));
             self.weights = Some(weights);
         }
+        let by_name = self.labels.classes().is_sorted();
         self.labels = self.labels.followed_by(&other.labels);
+        if by_name {
+            // Random streams belong to class numbers, so only with those of one training is this the same model.
+            let mut classes = self.labels.classes().to_vec();
+            classes.sort_unstable();
+            self.labels = self.labels.align(&classes);
+        }
         Ok(())
     }
 
@@ -137,6 +145,16 @@ mod tests {
         let ids = (0..texts.len()).map(|row| row.to_string()).collect();
         let labels = Labels::from_ids(classes, rows).unwrap();
         Corpus { tokens, ids, labels, weights: None, sources: Vec::new() }
+    }
+
+    #[test]
+    fn classes_in_the_order_of_their_names_stay_so() {
+        let run = Run::new(3, 1).unwrap();
+        let recipe = Recipe::parse("tfidf | svm").unwrap();
+        let old = corpus(&TEXTS[..6], &["alpha", "mid", "zeta"], &[2, 2, 0, 0, 1, 1], &run);
+        let new = corpus(&TEXTS[6..], &["beta"], &[0, 0], &run);
+        let updated = recipe.fit_updatable(&old, &run).unwrap().update(&new, &run).unwrap();
+        assert_eq!(updated.classes(), ["alpha", "beta", "mid", "zeta"]);
     }
 
     #[test]

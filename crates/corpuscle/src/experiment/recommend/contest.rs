@@ -262,12 +262,14 @@ mod tests {
     #[test]
     fn time_runs_out_between_rounds_and_the_model_keeps_its_share() {
         // Seconds, and the rounds that leave time for the model: a first round takes 4.95 s with its samples, a model of the
-        // leader 4 s, a further round 4.5 s.
-        for (budget, rounds) in [(0.0, 0), (2.0, 0), (8.0, 1), (30.0, 5)] {
+        // leader 4 s, a further round 4.5 s. How the first candidate scales is not known beforehand, so it is tried in any
+        // case where there is time at all, and nothing else is when that has used it up.
+        for (budget, rounds, tried) in [(0.0, 0, 0), (2.0, 1, 1), (8.0, 1, 2), (30.0, 5, 3)] {
             let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 2.0), (0.79, 1.5)], budget);
-            assert_eq!(done, rounds, "{budget}: {standings:?}");
+            let measured = standings.iter().filter(|standing| !standing.folds.is_empty()).count();
+            assert_eq!((done, measured), (rounds, tried), "{budget}: {standings:?}");
             let best = ranked(&standings, done).first().map_or(0.0, |&best| standings[best].fold_seconds.unwrap());
-            assert!(left >= 2.0 * best - 0.5, "{budget}: {standings:?}, {left} s left");
+            assert!(tried < 2 || left >= 2.0 * best - 0.5, "{budget}: {standings:?}, {left} s left");
         }
         let rounds: Vec<usize> = (0..40).map(|budget| hold(&[(0.8, 1.0), (0.81, 2.0)], f64::from(budget)).1).collect();
         assert!(rounds.is_sorted() && rounds[0] == 0 && rounds[39] == 5, "{rounds:?}");

@@ -176,6 +176,7 @@ pub(super) fn column_scatter(x: &Matrix, members: &Members) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::project::ProjectorModel;
     use std::collections::BTreeSet;
 
     use super::super::{Prepared, Way};
