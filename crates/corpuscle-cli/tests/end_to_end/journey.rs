@@ -88,15 +88,21 @@ fn every_kind_of_recipe_trains_and_survives_its_file() {
         "(tfidf + (counts | lsi(20)) * 0.1) | logistic",
         "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, adaptive=false) | svm",
         "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, msl=auto) | knn(k=3)",
-        "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=12, fold_in=true) | knn(k=3)",
+        "words(stem=porter, stop=english) | binary | ig(600) | sprinkle(rank=30, fold_in=true) | knn(k=3)",
     ] {
         place.train(recipe, "m.model");
         let result = place.json(&["evaluate", "m.model", "demo.jsonl", "--where", "split=test", "--json"]);
         let accuracy = result["accuracy"].as_f64().unwrap();
         // Known to be poor: Euclidean neighbours of binary rows (the sprinkling paper's baseline), and folding new
         // documents into a sprinkled space they bring no sprinkled terms to. Twice chance will do.
-        let poor = recipe.contains("euclidean") || recipe.contains("fold_in");
-        assert!(accuracy > if poor { 0.25 } else { 0.5 }, "{recipe}: {accuracy}");
+        let expected = if recipe.contains("euclidean") {
+            0.25
+        } else if recipe.contains("fold_in") {
+            0.3
+        } else {
+            0.5
+        };
+        assert!(accuracy > expected, "{recipe}: {accuracy}");
     }
 }
 
@@ -169,10 +175,13 @@ fn labels_in_an_order_or_a_tree_get_figures_of_their_own() {
 }
 
 #[test]
-fn adaptive_sprinkling_needs_a_classifier_to_adapt_to() {
+fn adaptive_sprinkling_adapts_to_the_nearest_mean_where_no_classifier_follows() {
     let place = Place::new();
-    let said = place.fails(1, &["train", "demo.jsonl", "--recipe", "binary | sprinkle(10)", "-o", "m.model"]);
-    assert!(said.contains("classifier"), "{said}");
+    place.ok(&["train", "demo.jsonl", "--recipe", "binary | sprinkle(10)", "-o", "m.model", "-q"]);
+    let facts = place.json(&["inspect", "m.model", "--json"]);
+    let terms = facts["classifier"]["sprinkle sprinkled terms"].as_str().unwrap().split(", ");
+    // Classes that are confused more get more.
+    assert!(terms.collect::<std::collections::BTreeSet<_>>().len() > 1, "{facts}");
 }
 
 #[test]
