@@ -79,10 +79,9 @@ impl KnnModel {
                         }
                         (share / (length * other), -share * nearness / (length * length))
                     }
-                    Metric::Euclidean => {
-                        let distance = (-nearness).max(f64::MIN_POSITIVE);
-                        (share / distance, -share / distance)
-                    }
+                    // At a copy of the document the distance has no slope, and 1 / distance no value.
+                    Metric::Euclidean if -nearness < 1e-6 => continue,
+                    Metric::Euclidean => (share / -nearness, share / nearness),
                 };
                 near.add_to(of_near as f32, gradient.values_mut());
                 of_x += of_row;
