@@ -12,7 +12,7 @@
 //! Later formats have the recipes of format 1, fitted on the same messages, and were written by
 //! `CORPUSCLE_WRITE_GOLDEN=1 cargo test -p corpuscle --test model_files written`, which writes those of the newest format:
 //! again as often as needed until a release has written that format, and never after.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -222,12 +222,12 @@ mod tests {
     }
 
     fn assert_gains(x: &Matrix, labels: &Labels, expected: &[f64]) {
-        let all = InformationGainParams { terms: x.cols() + 5 }.fit(&x, &Target::new(&labels), &run()).unwrap().0;
+        let all = InformationGainParams { terms: x.cols() + 5 }.fit(x, &Target::new(labels), &run()).unwrap().0;
         assert_eq!(all.columns().len(), x.cols());
         for (gain, expected) in all.gains().iter().zip(expected) {
             assert!((gain - expected).abs() < 1e-12, "{gain} {expected}");
         }
-        let few = InformationGainParams { terms: 7 }.fit(&x, &Target::new(&labels), &run()).unwrap().0;
+        let few = InformationGainParams { terms: 7 }.fit(x, &Target::new(labels), &run()).unwrap().0;
         let least = few.gains().iter().copied().fold(f64::INFINITY, f64::min);
         let better = expected.iter().filter(|&&gain| gain > least + 1e-12).count();
         assert!(few.columns().len() == 7 && better < 7);

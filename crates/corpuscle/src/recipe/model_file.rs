@@ -80,8 +80,11 @@ pub fn size(metadata: &Metadata, store: StoreWriter) -> Result<u64> {
     Ok((8 + header.len() + entries.iter().map(|(_, entry)| entry.size()).sum::<usize>()) as u64)
 }
 
+/// Arrays by name, in the order of the file.
+type Arrays = Vec<(String, Entry)>;
+
 /// The header, its checksum still zeros, and the arrays in the order of the file.
-fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Vec<(String, Entry)>)> {
+fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Arrays)> {
     let mut entries: Vec<(String, Entry)> = store.into_entries().into_iter().collect();
     // Wide elements first keeps every array aligned to its element size, as safetensors asks.
     entries.sort_by(|(a, x), (b, y)| y.kind.width().cmp(&x.kind.width()).then_with(|| a.cmp(b)));

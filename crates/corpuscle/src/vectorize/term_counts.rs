@@ -2,7 +2,8 @@
 //!
 //! A [`TermCounts`] has, for every n-gram of 1 to so many words, in how many documents it is and how often it is there,
 //! and the number of documents: whole numbers only. Merging adds them up term by term, so any grouping and any order of
-//! the parts gives the same, and a vectorizer made of the sum ([`CountsParams::model_of`], [`TfidfParams::model_of`]) is
+//! the parts gives the same, and a vectorizer made of the sum ([`CountsParams::model_of`](super::CountsParams::model_of),
+//! [`TfidfParams::model_of`](super::TfidfParams::model_of)) is
 //! to the byte the one fitted on all documents at once. Rare terms cannot be left out before the last part is known, so
 //! a part holds every gram it has: 20 bytes each, and the words once. Merging is O(grams) of both.
 //!
