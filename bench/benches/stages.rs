@@ -87,5 +87,22 @@ fn model_files(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, words_and_matrices, classifiers, model_files);
+fn one_by_one(c: &mut Criterion) {
+    let run = Run::new(42, 0).unwrap();
+    let mut group = c.benchmark_group("one_text");
+    let asked: Vec<Document> = documents(Shape { words: 200, ..Shape::short(1_000) }, 2).collect();
+    for recipe in ["tfidf | svm(calibrate=0)", "tfidf(ngrams=2, min_df=2) | svm(calibrate=0)"] {
+        let recipe = Recipe::parse(recipe).unwrap();
+        let corpus = Corpus::read(documents(Shape::short(20_000), 1).map(Ok), recipe.words(), &run).unwrap();
+        let model = recipe.fit(&corpus, &run).unwrap();
+        let mut predictor = model.predictor(&run).unwrap();
+        let mut texts = asked.iter().map(|document| document.text.as_str()).cycle();
+        group.bench_function(BenchmarkId::new("predictor", &recipe), |b| {
+            b.iter(|| texts.next().map(|text| predictor.predict(text).unwrap().labels[0]));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, words_and_matrices, classifiers, model_files, one_by_one);
 criterion_main!(benches);

@@ -113,6 +113,8 @@ shared!(
 shared!(
     recipe::Recipe,
     recipe::Model,
+    recipe::Predictor,
+    recipe::Prediction<'static>,
     recipe::Corpus,
     recipe::Predictions,
     recipe::Represented,

@@ -185,14 +185,8 @@ impl Matrix {
         }
         let mut product = Dense::zeros(self.rows(), outputs);
         if outputs > 0 {
-            let weights = weights.values();
             product.values_mut().par_chunks_mut(outputs).enumerate().with_min_len(64).for_each(|(row, out)| {
-                out.copy_from_slice(bias);
-                self.row(row).for_each(|column, value| {
-                    for (sum, &weight) in out.iter_mut().zip(&weights[column * outputs..][..outputs]) {
-                        *sum += value * weight;
-                    }
-                });
+                self.row(row).score_into(weights.values(), bias, out);
             });
         }
         Ok(product)
@@ -237,6 +231,33 @@ impl Row<'_> {
         for (offset, &value) in self.dense.iter().enumerate() {
             visit(self.dense_start + offset, value);
         }
+    }
+
+    /// The scores of this row under every weight vector, as [`Matrix::multiply`] gives them, into a place that is there.
+    pub fn score(&self, weights: &Dense, bias: &[f32], out: &mut [f32]) -> Result<()> {
+        let columns = self.dense_start + self.dense.len();
+        for (what, expected, found) in [
+            ("columns of the row", weights.rows(), columns),
+            ("bias", weights.cols(), bias.len()),
+            ("scores", weights.cols(), out.len()),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        self.score_into(weights.values(), bias, out);
+        Ok(())
+    }
+
+    #[inline]
+    fn score_into(&self, weights: &[f32], bias: &[f32], out: &mut [f32]) {
+        out.copy_from_slice(bias);
+        let outputs = out.len();
+        self.for_each(|column, value| {
+            for (sum, &weight) in out.iter_mut().zip(&weights[column * outputs..][..outputs]) {
+                *sum += value * weight;
+            }
+        });
     }
 
     /// The plain dot product with a weight vector over all columns.

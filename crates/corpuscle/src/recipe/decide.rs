@@ -11,7 +11,7 @@ use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
 /// How scores become labels and probabilities.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Decision {
     calibration: Option<Calibration>,
     thresholds: Option<Thresholds>,

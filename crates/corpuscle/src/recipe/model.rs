@@ -27,6 +27,7 @@ use super::fitted::{Fitted, Input, TermWeights};
 use super::folds::Downstream;
 use super::model_file::{self, FORMAT, Metadata, Provenance};
 use super::plan::{self, Recipe};
+use super::predictor::Predictor;
 use super::registry::Registry;
 use super::training::Training;
 use crate::classify::ClassifierModel;
@@ -324,8 +325,19 @@ impl Model {
         Ok(Predictions { labels, scores, probabilities })
     }
 
+    /// What predicts one text at a time; it holds on to what it needs of this model and can outlive it.
+    pub fn predictor(&self, run: &Run) -> Result<Predictor> {
+        let (body, classifier) = (Arc::clone(&self.body), Arc::clone(self.any_classifier()?));
+        let (words, decision) = (self.recipe.words().clone(), self.decision.clone());
+        Ok(Predictor::new(words, body, classifier, decision, self.is_multi_label(), run))
+    }
+
     pub(super) fn classifier(&self) -> Result<&dyn ClassifierModel> {
-        self.classifier.as_deref().ok_or_else(|| {
+        self.any_classifier().map(Arc::as_ref)
+    }
+
+    fn any_classifier(&self) -> Result<&Arc<dyn ClassifierModel>> {
+        self.classifier.as_ref().ok_or_else(|| {
             Error::data(format!(
                 "this model is a representation only (`{0}`); train one with a classifier, such as `{0} | svm`",
                 self.recipe

@@ -8,6 +8,7 @@ use std::hash::Hasher;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
+use super::Lexicon;
 use super::scan::PADDING;
 
 /// The first 16 bytes of a word as two little-endian numbers, zeros after its end.
@@ -63,6 +64,65 @@ impl Interner {
     pub(super) fn into_words(self) -> (String, Vec<u64>) {
         (self.text, self.ends)
     }
+}
+
+/// The words of a lexicon, to be found by hashing. The lexicon itself stays where it is and is handed in.
+#[derive(Debug)]
+pub(super) struct Known {
+    short: HashTable<(Key, u32)>,
+    long: HashTable<u32>,
+}
+
+impl Known {
+    pub(super) fn new(lexicon: &Lexicon) -> Self {
+        let mut known = Known { short: HashTable::with_capacity(lexicon.len()), long: HashTable::new() };
+        for (word, id) in lexicon.iter().zip(0u32..) {
+            match padded_key(word) {
+                // No word of a text holds a NUL; one in a lexicon from a file could be taken for a shorter word.
+                _ if word.contains('\0') => {}
+                Some(key) => _ = known.short.insert_unique(hash_key(key), (key, id), |&(key, _)| hash_key(key)),
+                None => {
+                    let again = |&id: &u32| hash_bytes(lexicon.term(id).as_bytes());
+                    known.long.insert_unique(hash_bytes(word.as_bytes()), id, again);
+                }
+            }
+        }
+        known
+    }
+
+    /// The number of the word `padded[start..end]`; `padded` goes on for at least 16 bytes after it.
+    #[inline]
+    pub(super) fn id(&self, lexicon: &Lexicon, padded: &str, start: usize, end: usize) -> Option<u32> {
+        match end - start > PADDING {
+            true => self.long_id(lexicon, &padded[start..end]),
+            false => self.short_id(short_key(padded.as_bytes(), start, end - start)),
+        }
+    }
+
+    /// The number of a word.
+    pub(super) fn id_of(&self, lexicon: &Lexicon, word: &str) -> Option<u32> {
+        match padded_key(word) {
+            Some(key) => self.short_id(key),
+            None => self.long_id(lexicon, word),
+        }
+    }
+
+    #[inline]
+    fn short_id(&self, key: Key) -> Option<u32> {
+        self.short.find(hash_key(key), |&(other, _)| other == key).map(|&(_, id)| id)
+    }
+
+    #[cold]
+    fn long_id(&self, lexicon: &Lexicon, word: &str) -> Option<u32> {
+        self.long.find(hash_bytes(word.as_bytes()), |&id| lexicon.term(id) == word).copied()
+    }
+}
+
+/// The key of a word that is short enough to have one.
+fn padded_key(word: &str) -> Option<Key> {
+    let mut padded = [0; PADDING];
+    padded.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    Some(short_key(&padded, 0, word.len()))
 }
 
 fn push(text: &mut String, ends: &mut Vec<u64>, word: &str) -> u32 {

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use super::fill::fill;
+use super::row_maker::{RowMaker, TermRows, Weigh};
 use super::select::{Selected, select, select_of};
 use super::{BinaryParams, CountsParams, TermCounts, Vectorizer, VectorizerModel, Vocabulary};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
-use crate::text::Tokens;
+use crate::text::{Tokens, WordsParams};
 use crate::{Error, Result, Run};
 
 /// A fitted counting vectorizer.
@@ -56,9 +57,8 @@ impl CountsModel {
 
     /// The matrix of documents; terms that are not in the vocabulary are passed over.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        let binary = self.params.binary;
-        fill(tokens, &self.vocabulary, run, |columns, counts, _, values| {
-            values.extend(columns.iter().map(|&column| if binary { 1.0 } else { counts[column as usize] as f32 }));
+        fill(tokens, &self.vocabulary, run, |columns, counts, weights, values| {
+            self.weigh(columns, counts, weights, values);
         })
     }
 
@@ -152,6 +152,17 @@ impl CountsModel {
     }
 }
 
+impl Weigh for CountsModel {
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn weigh(&self, columns: &[u32], counts: &[u32], _weights: &mut Vec<f64>, values: &mut Vec<f32>) {
+        let binary = self.params.binary;
+        values.extend(columns.iter().map(|&column| if binary { 1.0 } else { counts[column as usize] as f32 }));
+    }
+}
+
 impl Vectorizer for CountsParams {
     type Model = CountsModel;
 
@@ -204,13 +215,17 @@ impl VectorizerModel for CountsModel {
         let (model, matrix) = CountsModel::refit(self, counts)?;
         Ok((Arc::new(model), matrix.into()))
     }
+
+    fn row_maker(self: Arc<Self>, words: &WordsParams) -> Option<Box<dyn RowMaker>> {
+        Some(Box::new(TermRows::new(self, words)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::tests::round_trip;
-    use crate::text::{Stop, WordsParams};
+    use crate::text::Stop;
     use crate::vectorize::Bound;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};

@@ -19,12 +19,49 @@ pub(super) struct Rows {
     pub(super) lengths: Vec<usize>,
 }
 
-/// One worker's scratch: a counter for each column, and the columns of the document under way.
-struct Scratch {
+/// Counts the terms of one document after the other: a counter for each column, and the columns of the document under way.
+pub(super) struct Counter {
     counts: Vec<u32>,
     columns: Vec<u32>,
-    document: Vec<u32>,
     weights: Vec<f64>,
+}
+
+impl Counter {
+    /// A counter for so many columns.
+    pub(super) fn new(columns: usize) -> Self {
+        Counter { counts: vec![0; columns], columns: Vec::new(), weights: Vec::new() }
+    }
+
+    /// Counts a term.
+    #[inline]
+    pub(super) fn add(&mut self, column: u32) {
+        let count = &mut self.counts[column as usize];
+        if *count == 0 {
+            self.columns.push(column);
+        }
+        *count = count.saturating_add(1);
+    }
+
+    /// Counts a term, if it is one.
+    #[inline]
+    pub(super) fn add_known(&mut self, column: u32) {
+        if column != NONE {
+            self.add(column);
+        }
+    }
+
+    /// Adds the document's row to `columns` and `values`, and is ready for the next; `weigh` as in [`fill`].
+    pub(super) fn finish(
+        &mut self,
+        weigh: impl Fn(&[u32], &[u32], &mut Vec<f64>, &mut Vec<f32>),
+        columns: &mut Vec<u32>,
+        values: &mut Vec<f32>,
+    ) {
+        self.columns.sort_unstable();
+        weigh(&self.columns, &self.counts, &mut self.weights, values);
+        self.columns.iter().for_each(|&column| self.counts[column as usize] = 0);
+        columns.append(&mut self.columns);
+    }
 }
 
 /// The matrix of `tokens`: `weigh(columns, counts, weights, values)` adds the values of a row, given its columns in
@@ -43,41 +80,24 @@ pub(super) fn fill(
             map.iter().map(column).collect()
         });
         let pieces = tokens.n_documents().div_ceil(PIECE);
-        let scratch = || Scratch {
-            counts: vec![0; vocabulary.len()],
-            columns: Vec::new(),
-            document: Vec::new(),
-            weights: Vec::new(),
-        };
+        let scratch = || (Counter::new(vocabulary.len()), Vec::new());
         let rows: Result<Vec<Rows>> = (0..pieces)
             .into_par_iter()
-            .map_init(scratch, |scratch, piece| {
+            .map_init(scratch, |(counter, ids): &mut (Counter, Vec<u32>), piece| {
                 run.check()?;
                 let mut rows = Rows { columns: Vec::new(), values: Vec::new(), lengths: Vec::with_capacity(PIECE) };
                 for document in piece * PIECE..tokens.n_documents().min((piece + 1) * PIECE) {
-                    let Scratch { counts, columns, document: ids, weights } = scratch;
-                    let mut add = |column: u32| {
-                        let count = &mut counts[column as usize];
-                        if *count == 0 {
-                            columns.push(column);
-                        }
-                        *count = count.saturating_add(1);
-                    };
                     let words = tokens.document(document);
                     if let Some(direct) = &direct {
-                        let known = words.iter().map(|&word| direct[word as usize]).filter(|&column| column != NONE);
-                        known.for_each(add);
+                        words.iter().for_each(|&word| counter.add_known(direct[word as usize]));
                     } else {
                         ids.clear();
                         ids.extend(words.iter().map(|&word| map[word as usize]));
-                        vocabulary.for_each(ids, &mut add);
+                        vocabulary.for_each(ids, |column| counter.add(column));
                     }
-                    columns.sort_unstable();
-                    weigh(columns, counts, weights, &mut rows.values);
-                    columns.iter().for_each(|&column| counts[column as usize] = 0);
-                    rows.columns.extend_from_slice(columns);
-                    rows.lengths.push(columns.len());
-                    columns.clear();
+                    let before = rows.columns.len();
+                    counter.finish(&weigh, &mut rows.columns, &mut rows.values);
+                    rows.lengths.push(rows.columns.len() - before);
                 }
                 Ok(rows)
             })

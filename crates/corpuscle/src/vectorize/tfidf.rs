@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 use super::counts::CountsModel;
 use super::fill::fill;
+use super::row_maker::{RowMaker, TermRows, Weigh};
 use super::{Norm, TermCounts, TfidfParams, Vectorizer, VectorizerModel, Vocabulary};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
-use crate::text::Tokens;
+use crate::text::{Tokens, WordsParams};
 use crate::{Error, Result, Run};
 
 /// A fitted tf-idf vectorizer.
@@ -26,6 +27,8 @@ pub struct TfidfModel {
     params: TfidfParams,
     counts: CountsModel,
     idf: Vec<f64>,
+    /// What small counts weigh before idf: nearly all counts are small, and their logarithms are looked up.
+    small: Vec<f64>,
 }
 
 impl TfidfParams {
@@ -52,16 +55,14 @@ impl TfidfModel {
             false => 1.0,
         };
         let idf = counts.document_frequencies().iter().map(idf).collect();
-        TfidfModel { params, counts, idf }
+        let small = (0..256).map(|count| frequency(&params, count)).collect();
+        TfidfModel { params, counts, idf, small }
     }
 
     /// The matrix of documents; terms that are not in the vocabulary are passed over.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        let weigher = Weigher::new(self);
         fill(tokens, self.vocabulary(), run, |columns, counts, weights, values| {
-            weights.extend(columns.iter().map(|&column| weigher.weight(column, counts[column as usize])));
-            let divisor = weigher.divisor(weights);
-            values.extend(weights.drain(..).map(|w| (w / divisor) as f32));
+            self.weigh(columns, counts, weights, values);
         })
     }
 
@@ -74,13 +75,12 @@ impl TfidfModel {
     /// their matrix: bit for bit what fitting on them with this vocabulary gives.
     pub fn refit(&self, counts: &Csr, run: &Run) -> Result<(Self, Csr)> {
         let model = TfidfModel::new(self.params.clone(), self.counts.with_frequencies_of(counts)?);
-        let weigher = Weigher::new(&model);
         let mut x = counts.clone();
         run.install(|| {
             x.rows_mut().for_each(|columns, values| {
-                let weigh = |(&column, &count): (&u32, &f32)| weigher.weight(column, count as u32);
+                let weigh = |(&column, &count): (&u32, &f32)| model.weight(column, count as u32);
                 let weights: Vec<f64> = columns.iter().zip(values.iter()).map(weigh).collect();
-                let divisor = weigher.divisor(&weights);
+                let divisor = model.divisor(&weights);
                 values.iter_mut().zip(&weights).for_each(|(value, weight)| *value = (weight / divisor) as f32);
             });
         });
@@ -131,40 +131,40 @@ impl TfidfModel {
     }
 }
 
-/// What a count in a document weighs.
-struct Weigher<'a> {
-    model: &'a TfidfModel,
-    /// Nearly all counts are small: their logarithms are looked up.
-    small: Vec<f64>,
+/// What a count in a document weighs before idf.
+fn frequency(params: &TfidfParams, count: u32) -> f64 {
+    match (params.counts.binary, params.sublinear) {
+        (true, _) => 1.0,
+        (false, true) => f64::from(count).ln() + 1.0,
+        (false, false) => f64::from(count),
+    }
 }
 
-impl<'a> Weigher<'a> {
-    fn new(model: &'a TfidfModel) -> Self {
-        let mut weigher = Weigher { model, small: Vec::new() };
-        weigher.small = (0..256).map(|count| weigher.frequency(count)).collect();
-        weigher
-    }
-
-    fn frequency(&self, count: u32) -> f64 {
-        match (self.model.params.counts.binary, self.model.params.sublinear) {
-            (true, _) => 1.0,
-            (false, true) => f64::from(count).ln() + 1.0,
-            (false, false) => f64::from(count),
-        }
-    }
-
+impl TfidfModel {
     #[inline]
     fn weight(&self, column: u32, count: u32) -> f64 {
         let known = self.small.get(count as usize).copied();
-        known.unwrap_or_else(|| self.frequency(count)) * self.model.idf[column as usize]
+        known.unwrap_or_else(|| frequency(&self.params, count)) * self.idf[column as usize]
     }
 
     fn divisor(&self, weights: &[f64]) -> f64 {
-        match self.model.params.norm {
+        match self.params.norm {
             Norm::L2 => weights.iter().map(|w| w * w).sum::<f64>().sqrt(),
             Norm::L1 => weights.iter().sum(),
             Norm::None => 1.0,
         }
+    }
+}
+
+impl Weigh for TfidfModel {
+    fn vocabulary(&self) -> &Vocabulary {
+        self.counts.vocabulary()
+    }
+
+    fn weigh(&self, columns: &[u32], counts: &[u32], weights: &mut Vec<f64>, values: &mut Vec<f32>) {
+        weights.extend(columns.iter().map(|&column| self.weight(column, counts[column as usize])));
+        let divisor = self.divisor(weights);
+        values.extend(weights.drain(..).map(|w| (w / divisor) as f32));
     }
 }
 
@@ -208,13 +208,17 @@ impl VectorizerModel for TfidfModel {
         let (model, matrix) = TfidfModel::refit(self, counts, run)?;
         Ok((Arc::new(model), matrix.into()))
     }
+
+    fn row_maker(self: Arc<Self>, words: &WordsParams) -> Option<Box<dyn RowMaker>> {
+        Some(Box::new(TermRows::new(self, words)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::tests::round_trip;
-    use crate::text::{Stop, StopList, Tokenizer, WordsParams};
+    use crate::text::{Stop, StopList, Tokenizer};
     use serde::Deserialize;
 
     #[derive(Deserialize)]

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::WordSpace;
+use super::{RowMaker, WordSpace};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
-use crate::text::Tokens;
+use crate::text::{Tokens, WordsParams};
 use crate::{Error, Result, Run};
 
 /// What kind of columns a method makes.
@@ -71,5 +71,11 @@ pub trait VectorizerModel: Debug + Send + Sync {
     /// themselves words; the parts add up to the score but for a constant. `None` where columns are words.
     fn word_parts(&self, _tokens: &Tokens, _weights: &[f32], _run: &Run) -> Result<Option<WordParts>> {
         Ok(None)
+    }
+
+    /// What makes the rows of texts one at a time, for a method that can do so faster than by [`VectorizerModel::transform`];
+    /// `words` is how texts become the words it was fitted on.
+    fn row_maker(self: Arc<Self>, _words: &WordsParams) -> Option<Box<dyn RowMaker>> {
+        None
     }
 }
