@@ -53,7 +53,8 @@ pub struct Run {
     /// Whether work stays on the thread that asks for it.
     inline: bool,
     progress: Arc<dyn Progress>,
-    cancel: Arc<AtomicBool>,
+    /// Any of them that is up stops the work; the last is this run's own.
+    cancel: Vec<Arc<AtomicBool>>,
     seconds: Arc<Mutex<VecDeque<(String, f64)>>>,
     shared: Option<Arc<Shared>>,
 }
@@ -77,7 +78,7 @@ impl Run {
             pool: Arc::new(pool),
             inline: false,
             progress: Arc::new(Silent),
-            cancel: Arc::new(AtomicBool::new(false)),
+            cancel: vec![Arc::new(AtomicBool::new(false))],
             seconds: Arc::new(Mutex::new(VecDeque::new())),
             shared: None,
         })
@@ -163,12 +164,21 @@ impl Run {
 
     /// The flag that stops the work at its next check when set, for a signal handler or a caller's button.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancel)
+        self.cancel.last().cloned().unwrap_or_default()
+    }
+
+    /// The same run with a cancel flag of its own: raised, it stops this piece of work and no other on the same workers. The
+    /// flags it had still stop it too.
+    #[must_use]
+    pub fn cancellable(&self) -> Self {
+        let mut run = self.clone();
+        run.cancel.push(Arc::default());
+        run
     }
 
     /// `Err(Cancelled)` once the cancel flag is up. Stages call it between steps.
     pub fn check(&self) -> Result<()> {
-        if self.cancel.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+        if self.cancel.iter().any(|flag| flag.load(Ordering::Relaxed)) { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// Runs one named stage on this run's workers, timing it and reporting its start and end.
@@ -232,6 +242,16 @@ mod tests {
         let run = Run::new(0, 1).unwrap();
         run.cancel_flag().store(true, Ordering::Relaxed);
         assert!(matches!(run.stage("x", None, || Ok(())), Err(Error::Cancelled)));
+    }
+
+    #[test]
+    fn a_flag_of_its_own_stops_one_piece_of_work_and_no_other() {
+        let run = Run::new(0, 1).unwrap();
+        let (one, other) = (run.cancellable(), run.cancellable());
+        one.cancel_flag().store(true, Ordering::Relaxed);
+        assert!(one.quiet().check().is_err() && other.check().is_ok() && run.check().is_ok());
+        run.cancel_flag().store(true, Ordering::Relaxed);
+        assert!(other.check().is_err());
     }
 
     #[test]
