@@ -47,7 +47,7 @@
 //! let run = Run::new(42, 1)?;
 //! let params = DcotParams { prototypes: 4.into(), noise: 0.5.into(), ..DcotParams::default() };
 //! let (model, z) = params.fit(&x, &Target::new(&Labels::none(4)), &run)?;
-//! assert_eq!(z.cols(), 4 + 4 * model.layers());
+//! assert_eq!(z.cols(), 4 + 4 * model.n_layers());
 //! let only_term_0 = Matrix::from(Csr::from_rows(4, [vec![(0, 1.0)]]));
 //! let back = model.reconstructed(&only_term_0, &run)?;
 //! assert!(back[0][..2].iter().all(|&(term, weight)| term < 2 && weight > 0.0));
@@ -241,6 +241,8 @@ impl Projector for DcotParams {
 
     fn resolved(&self, model: &DcotModel) -> Self {
         DcotParams {
+            // A fold has fewer documents, which must not change how many terms are reconstructed.
+            prototypes: Auto::Value(model.prototypes().len()),
             noise: Auto::Value(model.noise()),
             layers: Auto::Value(model.n_layers()),
             weight: Auto::Value(model.weight().unwrap_or(1.0)),
