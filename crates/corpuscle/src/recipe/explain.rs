@@ -6,16 +6,13 @@
 //! is not (`dcot`, `normalize`, `sprinkle`) they are the score's slope at this document, exact for small changes. The votes of
 //! `knn` seldom change when a little does, so there the nearness to the documents of its class, against those of the runner-up, is
 //! followed back instead. Representations made of word vectors give each word its share of the sum they are.
-//! One pass forward, of which every part's result is kept, and one back: about as much as predicting twice. Only a stage without a gradient (of a user's own) has terms
+//! One pass forward and one back: about as much as predicting twice. Only a stage without a gradient (of a user's own) has terms
 //! taken out one by one ([`Model::left_out`]), one pass through the stages per term.
 //!
 //! [`ProjectorModel::gradient`]: crate::project::ProjectorModel::gradient
 
-use std::sync::Arc;
-
 use super::fitted::{Fitted, Input};
 use super::model::Model;
-use super::predictor::weighted;
 use crate::classify::NearDocument;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::project::Weights;
@@ -86,50 +83,9 @@ impl Fitted {
         }
     }
 
-    /// Goes forward over one document and keeps what every part makes of it. What only the very last stage makes is left out
-    /// unless `whole`: the way back starts from its input.
-    fn trace(&self, input: &Input<'_>, whole: bool, run: &Run) -> Result<Trace> {
-        Ok(match self {
-            Fitted::Vectorize { model, .. } if !whole && model.word_space().is_some() => Trace::default(),
-            Fitted::Project { .. } if !whole => Trace::default(),
-            Fitted::Vectorize { .. } | Fitted::Project { .. } => {
-                Trace { out: Some(self.apply(input.clone(), run)?.0), parts: Vec::new() }
-            }
-            Fitted::Pipe(parts) => {
-                let mut traces: Vec<Trace> = Vec::with_capacity(parts.len());
-                for (number, part) in parts.iter().enumerate() {
-                    let whole = whole || number + 1 < parts.len();
-                    let next = match traces.last().and_then(|before| before.out.as_ref()) {
-                        None => part.trace(input, whole, run)?,
-                        Some(x) => part.trace(&Input::Matrix(Arc::clone(x), None), whole, run)?,
-                    };
-                    traces.push(next);
-                }
-                Trace { out: traces.last().and_then(|last| last.out.clone()), parts: traces }
-            }
-            // Each part's widths are needed on the way back, so each is gone through whole.
-            Fitted::Sum(parts) => {
-                let traces = parts.iter().map(|part| part.trace(input, true, run)).collect::<Result<Vec<_>>>()?;
-                let mut out: Option<Arc<Matrix>> = None;
-                for x in traces.iter().filter_map(|trace| trace.out.as_ref()) {
-                    out = Some(match out {
-                        None => Arc::clone(x),
-                        Some(before) => Arc::new(before.beside(x)?),
-                    });
-                }
-                Trace { out, parts: traces }
-            }
-            Fitted::Weighted(part, weight) => {
-                let inside = part.trace(input, whole, run)?;
-                let out = inside.out.as_deref().filter(|_| whole).map(|x| weighted(x.clone(), *weight)).transpose()?;
-                Trace { out: out.map(Arc::new), parts: vec![inside] }
-            }
-        })
-    }
-
-    /// What goes in does to a score of which `weights` is how it changes with what comes out, at the document that `trace` has
-    /// followed. `None` when a stage has no gradient.
-    fn back(&self, input: &Input<'_>, trace: &Trace, weights: &Weights<'_>, run: &Run) -> Result<Option<Back>> {
+    /// What goes in does to a score of which `weights` is how it changes with what comes out, at one document. `None` when a
+    /// stage has no gradient.
+    fn back(&self, input: &Input<'_>, weights: &Weights<'_>, run: &Run) -> Result<Option<Back>> {
         match (self, input) {
             (Fitted::Vectorize { model, names, .. }, Input::Words(tokens, _)) => {
                 let all = || weights.range(0..weights.len());
@@ -141,10 +97,7 @@ impl Fitted {
                     return Ok(Some(Back::Terms(parts.into_iter().map(part).collect())));
                 }
                 let names = names.get_or_init(|| model.feature_names());
-                let x = match &trace.out {
-                    Some(x) => Arc::clone(x),
-                    None => self.apply(input.clone(), run)?.0,
-                };
+                let x = model.transform(tokens, run)?;
                 let row = x.row(0);
                 let part = |(&column, &value): (&u32, &f32)| {
                     let amount = f64::from(value) * f64::from(weights.at(column as usize));
@@ -156,14 +109,18 @@ impl Fitted {
                 Ok(model.gradient(x, weights, run)?.map(Back::Columns))
             }
             (Fitted::Pipe(parts), input) => {
+                // Forward, remembering what went into each part, then back from the last to the first.
+                let mut inputs = vec![input.clone()];
+                for part in &parts[..parts.len().saturating_sub(1)] {
+                    let before = inputs[inputs.len() - 1].clone();
+                    let (matrix, key) = part.apply(before, run)?;
+                    inputs.push(Input::Matrix(matrix, key));
+                }
                 let mut columns: Option<Dense> = None;
-                for (number, part) in parts.iter().enumerate().rev() {
-                    let before = number.checked_sub(1).and_then(|before| trace.parts.get(before)?.out.as_ref());
-                    let input = before.map_or_else(|| input.clone(), |x| Input::Matrix(Arc::clone(x), None));
-                    let Some(own) = trace.parts.get(number) else { return Ok(None) };
+                for (part, input) in parts.iter().zip(&inputs).rev() {
                     let back = match &columns {
-                        None => part.back(&input, own, weights, run)?,
-                        Some(columns) => part.back(&input, own, &Weights::new(columns, 0), run)?,
+                        None => part.back(input, weights, run)?,
+                        Some(columns) => part.back(input, &Weights::new(columns, 0), run)?,
                     };
                     match back {
                         Some(Back::Columns(before)) => columns = Some(before),
@@ -172,56 +129,45 @@ impl Fitted {
                 }
                 Ok(columns.map(Back::Columns))
             }
-            (Fitted::Sum(parts), input) => back_of_sum(parts, input, trace, weights, run),
-            (Fitted::Weighted(part, weight), input) => match trace.parts.first() {
-                Some(inside) => part.back(input, inside, &weights.times(*weight), run),
-                None => Ok(None),
-            },
+            (Fitted::Sum(parts), input) => self.back_of_sum(parts, input, weights, run),
+            (Fitted::Weighted(part, weight), input) => part.back(input, &weights.times(*weight), run),
             _ => Ok(None),
         }
     }
-}
 
-/// What the parts of a recipe make of one document.
-#[derive(Debug, Default)]
-struct Trace {
-    /// What comes out, where it was made.
-    out: Option<Arc<Matrix>>,
-    parts: Vec<Trace>,
-}
-
-/// Side by side, sparse columns stand before dense ones and those that count negatively last: each part has its own of each.
-fn back_of_sum(
-    parts: &[Fitted],
-    input: &Input<'_>,
-    trace: &Trace,
-    weights: &Weights<'_>,
-    run: &Run,
-) -> Result<Option<Back>> {
-    let outs: Vec<&Matrix> = trace.parts.iter().filter_map(|part| part.out.as_deref()).collect();
-    let dense = |x: &Matrix| x.dense().cols() - x.negative();
-    let sparse: usize = outs.iter().map(|x| x.sparse().cols()).sum();
-    let positive: usize = outs.iter().map(|x| dense(x)).sum();
-    let mut at = [0, sparse, sparse + positive];
-    let (mut terms, mut columns): (Option<Vec<Contribution>>, Option<Dense>) = (None, None);
-    for ((part, inside), x) in parts.iter().zip(&trace.parts).zip(outs) {
-        let widths = [x.sparse().cols(), dense(x), x.negative()];
-        let mut own = Vec::with_capacity(x.cols());
-        for (at, width) in at.iter_mut().zip(widths) {
-            own.extend(weights.range(*at..*at + width));
-            *at += width;
+    /// Side by side, sparse columns stand before dense ones and those that count negatively last: each part has its own of each.
+    fn back_of_sum(
+        &self,
+        parts: &[Fitted],
+        input: &Input<'_>,
+        weights: &Weights<'_>,
+        run: &Run,
+    ) -> Result<Option<Back>> {
+        let outs = parts.iter().map(|part| Ok(part.apply(input.clone(), run)?.0)).collect::<Result<Vec<_>>>()?;
+        let dense = |x: &Matrix| x.dense().cols() - x.negative();
+        let sparse: usize = outs.iter().map(|x| x.sparse().cols()).sum();
+        let positive: usize = outs.iter().map(|x| dense(x)).sum();
+        let mut at = [0, sparse, sparse + positive];
+        let (mut terms, mut columns): (Option<Vec<Contribution>>, Option<Dense>) = (None, None);
+        for (part, x) in parts.iter().zip(&outs) {
+            let widths = [x.sparse().cols(), dense(x), x.negative()];
+            let mut own = Vec::with_capacity(x.cols());
+            for (at, width) in at.iter_mut().zip(widths) {
+                own.extend(weights.range(*at..*at + width));
+                *at += width;
+            }
+            let own = Dense::new(own.len(), 1, own)?;
+            match part.back(input, &Weights::new(&own, 0), run)? {
+                None => return Ok(None),
+                Some(Back::Terms(more)) => terms.get_or_insert_default().extend(more),
+                Some(Back::Columns(more)) => match &mut columns {
+                    None => columns = Some(more),
+                    Some(sum) => sum.values_mut().iter_mut().zip(more.values()).for_each(|(to, more)| *to += more),
+                },
+            }
         }
-        let own = Dense::new(own.len(), 1, own)?;
-        match part.back(input, inside, &Weights::new(&own, 0), run)? {
-            None => return Ok(None),
-            Some(Back::Terms(more)) => terms.get_or_insert_default().extend(more),
-            Some(Back::Columns(more)) => match &mut columns {
-                None => columns = Some(more),
-                Some(sum) => sum.values_mut().iter_mut().zip(more.values()).for_each(|(to, more)| *to += more),
-            },
-        }
+        Ok(terms.map(Back::Terms).or(columns.map(Back::Columns)))
     }
-    Ok(terms.map(Back::Terms).or(columns.map(Back::Columns)))
 }
 
 impl Model {
@@ -240,25 +186,24 @@ impl Model {
         run: &Run,
     ) -> Result<(Weighing, Vec<Contribution>)> {
         let classifier = self.classifier()?;
-        // One text is too little to share out.
-        let one = &run.inline();
-        let tokens = self.recipe().words().tokenize(&[text], one)?;
-        let input = Input::Words(&tokens, None);
-        let trace = self.body().trace(&input, classifier.linear().is_none(), one)?;
-        let found = match (classifier.linear(), &trace.out) {
-            (Some(linear), _) => {
+        let tokens = self.recipe().words().tokenize(&[text], run)?;
+        let input = Input::words(&tokens, run);
+        let found = match classifier.linear() {
+            Some(linear) => {
                 let weights = Weights::new(linear.weights(), class as usize);
                 let weighing = if self.body().is_linear() { Weighing::Adds } else { Weighing::Slope };
-                self.body().back(&input, &trace, &weights, one)?.map(|back| (weighing, back))
+                self.body().back(&input, &weights, run)?.map(|back| (weighing, back))
             }
-            (None, Some(x)) => match classifier.leaning_gradient(x, class, against, one)? {
-                None => None,
-                Some(slope) => {
-                    let back = self.body().back(&input, &trace, &Weights::new(&slope, 0), one)?;
-                    back.map(|back| (Weighing::Nearness, back))
+            None => {
+                let (x, _) = self.body().apply(input.clone(), run)?;
+                match classifier.leaning_gradient(&x, class, against, run)? {
+                    None => None,
+                    Some(slope) => {
+                        let back = self.body().back(&input, &Weights::new(&slope, 0), run)?;
+                        back.map(|back| (Weighing::Nearness, back))
+                    }
                 }
-            },
-            (None, None) => None,
+            }
         };
         if let Some((weighing, Back::Terms(list))) = found {
             return Ok((weighing, strongest_first(together(list))));

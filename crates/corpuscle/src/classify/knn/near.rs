@@ -93,22 +93,12 @@ impl KnnModel {
 
     /// The documents of `class` nearest to a row, as many as vote, and those of `against`.
     fn sides(&self, row: &Row<'_>, class: u32, against: Option<u32>) -> (Vec<usize>, Vec<usize>) {
-        let row = Spread::new(row);
         let nearest = |class: u32| -> Vec<usize> {
             let members = (0..self.len()).filter(|&document| self.of(document).contains(&class));
-            let mut near: Vec<(f64, usize)> = members
-                .map(|document| {
-                    let (inner, length) = row.compare(&self.document(document));
-                    (self.nearness_of(inner, row.length, length), document)
-                })
-                .collect();
-            let nearer = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-            let k = self.params().k;
-            if k < near.len() {
-                near.select_nth_unstable_by(k, nearer);
-                near.truncate(k);
-            }
-            near.sort_unstable_by(nearer);
+            let mut near: Vec<(f64, usize)> =
+                members.map(|document| (self.nearness(row, document), document)).collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            near.truncate(self.params().k);
             near.into_iter().map(|(_, document)| document).collect()
         };
         (nearest(class), against.map(nearest).unwrap_or_default())
@@ -117,46 +107,12 @@ impl KnnModel {
     /// Larger is nearer.
     fn nearness(&self, row: &Row<'_>, document: usize) -> f64 {
         let other = self.document(document);
-        self.nearness_of(row.inner(&other), row.norm_squared(), other.norm_squared())
-    }
-
-    fn nearness_of(&self, inner: f64, a: f64, b: f64) -> f64 {
+        let (inner, a, b) = (row.inner(&other), row.norm_squared(), other.norm_squared());
         match self.params().metric {
             Metric::Cosine if a > 0.0 && b > 0.0 => inner / (a * b).sqrt(),
             Metric::Cosine => 0.0,
             Metric::Euclidean => -(a + b - 2.0 * inner).max(0.0).sqrt(),
         }
-    }
-}
-
-/// A row written out over all columns, to be compared with many: [`Row::inner`] merges two lists of columns, step by step,
-/// where this looks up one.
-struct Spread<'a> {
-    row: &'a Row<'a>,
-    values: Vec<f32>,
-    length: f64,
-}
-
-impl<'a> Spread<'a> {
-    fn new(row: &'a Row<'a>) -> Self {
-        let mut values = vec![0.0; row.dense_start];
-        row.columns.iter().zip(row.values).for_each(|(&column, &value)| values[column as usize] = value);
-        Spread { row, values, length: row.norm_squared() }
-    }
-
-    /// The inner product with a row of finite values, and that row's with itself: the bits of [`Row::inner`], because what this
-    /// row does not have adds 0, and of [`Row::norm_squared`].
-    fn compare(&self, other: &Row<'_>) -> (f64, f64) {
-        if !other.dense.is_empty() {
-            return (self.row.inner(other), other.norm_squared());
-        }
-        let (mut inner, mut length) = (0f64, 0f64);
-        for (&column, &value) in other.columns.iter().zip(other.values) {
-            let value = f64::from(value);
-            inner += f64::from(self.values[column as usize]) * value;
-            length += value * value;
-        }
-        (inner, length)
     }
 }
 
@@ -168,27 +124,6 @@ mod tests {
     use crate::corpus::Labels;
     use crate::matrix::Csr;
     use crate::project::Target;
-
-    #[test]
-    fn a_spread_row_compares_to_the_bit() {
-        let rows = (0..40u32).map(|row| {
-            let value = |column: u32| ((row * 31 + column * 17) % 23) as f32 / 7.0 - 1.3;
-            (0..30).filter(|column| (row * 7 + column * 3) % 5 < 2).map(|column| (column, value(column))).collect()
-        });
-        let sparse = Csr::from_rows(30, rows.chain([Vec::new()]));
-        let dense = Dense::new(41, 2, (0..82).map(|i| i as f32 / 3.0).collect::<Vec<_>>()).unwrap();
-        for x in [Matrix::from(sparse.clone()), Matrix::new(sparse, dense, 1).unwrap()] {
-            for a in 0..x.rows() {
-                let row = x.row(a);
-                let spread = Spread::new(&row);
-                for b in 0..x.rows() {
-                    let (inner, length) = spread.compare(&x.row(b));
-                    assert_eq!(inner.to_bits(), row.inner(&x.row(b)).to_bits());
-                    assert_eq!(length.to_bits(), x.row(b).norm_squared().to_bits());
-                }
-            }
-        }
-    }
 
     #[test]
     fn leaning_changes_where_votes_do_not() -> Result<()> {
