@@ -96,8 +96,9 @@ impl<'a, const N: usize> Newton<'a, N> {
 
     /// Minimises from `last`, moved by `times` its distance from `before` (or half of that, a quarter …) if it helps.
     ///
-    /// It ends with the first step that promises to lower P by no more than the tolerance, an estimate of what is
-    /// missing *before* the step: the bound, which knows only the curvature of ½‖W‖², asks for more steps the larger C is.
+    /// It ends with the first step that promises to lower P by no more than the tolerance: an estimate of what was
+    /// missing before the step, and no bound. The bound knows only the curvature of ½‖W‖² and asks for more steps the
+    /// larger C is.
     pub(super) fn resume(
         mut self,
         last: Point<'_, N>,

@@ -1,6 +1,7 @@
 use super::*;
+use crate::classify::cost::CostPath;
 use crate::classify::fixture::{Fixture, distance, projected, written_out};
-use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel};
+use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
 use crate::params::Auto;
@@ -162,4 +163,75 @@ fn auto_reports_the_value_it_chose_and_a_model_survives_the_store() {
     assert!(COST_GRID.contains(&model.c()));
     let back = round_trip(|out| model.save(out).unwrap(), LogisticModel::load).unwrap();
     assert_eq!(back, model);
+}
+
+#[test]
+fn every_fit_of_a_path_is_as_good_as_a_cold_one() {
+    let (all, _, labels) = projected(800, 30, 6, 7);
+    let (rows, left): (Vec<usize>, Vec<usize>) = (0..800).partition(|row| row % 2 == 0);
+    let (x, held, labels) = (all.select_rows(&rows), all.select_rows(&left), labels.select(&rows));
+    let objective = |linear: &LinearModel, c: f64| {
+        let weights = linear.weights();
+        let mut sum = 0f64;
+        for column in 0..x.cols() {
+            let square: f64 = weights.row(column).iter().map(|&w| f64::from(w).powi(2)).sum();
+            sum += 0.5 * if column < x.cols() - x.negative() { square } else { -square };
+        }
+        let scores = linear.scores(&x, &run()).unwrap();
+        for row in 0..x.rows() {
+            let own = f64::from(scores.row(row)[labels.of(row).unwrap()[0] as usize]);
+            sum += c * scores.row(row).iter().map(|&score| (f64::from(score) - own).exp()).sum::<f64>().ln();
+        }
+        sum
+    };
+    let top = |scores: &[f32]| (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap();
+    for tolerance in [1e-2, 1e-3] {
+        let params = LogisticParams { tolerance, ..Default::default() };
+        let run_of_path = run();
+        let mut path = params.cost_path(&x, &labels, None, &run_of_path).unwrap();
+        for c in COST_GRID {
+            let warm = path.fit(c).unwrap();
+            let cold = params.cost_path(&x, &labels, None, &run()).unwrap().fit(c).unwrap();
+            let (ours, theirs) = (objective(&warm, c), objective(&cold, c));
+            // A warm fit ends by an estimate, which without a preconditioner, as here, is up to twice too low.
+            let most = |from: f64| from / (1.0 - 2.0 * tolerance) * (1.0 + 1e-5);
+            assert!(ours <= most(theirs) && theirs <= most(ours), "{tolerance} {c}: {ours} {theirs}");
+            let (warm, cold) = (warm.scores(&held, &run()).unwrap(), cold.scores(&held, &run()).unwrap());
+            let differ = (0..400).filter(|&row| top(warm.row(row)) != top(cold.row(row))).count();
+            assert!(differ <= if tolerance < 1e-2 { 6 } else { 30 }, "{tolerance} {c}: {differ}");
+        }
+    }
+}
+
+#[test]
+fn a_path_takes_weights_and_several_labels_and_has_the_same_bits_at_any_thread_count() {
+    let fixture = Fixture::read();
+    let (x, weights) = (fixture.x(), Some(&fixture.weights[..]));
+    for (multiclass, case) in
+        [(LogisticMulticlass::OneVsRest, "several-labels"), (LogisticMulticlass::Multinomial, "two-classes")]
+    {
+        let labels = fixture.labels(case);
+        let params = LogisticParams { multiclass, ..Default::default() };
+        let fits = |threads: usize| {
+            let run = Run::new(3, threads).unwrap();
+            let mut path = params.cost_path(&x, &labels, weights, &run).unwrap();
+            COST_GRID.map(|c| path.fit(c).unwrap())
+        };
+        let first = fits(1);
+        assert_eq!(first, fits(2));
+        assert_eq!(first, fits(8));
+        for (c, warm) in COST_GRID.into_iter().zip(&first) {
+            let given = LogisticParams { c: Auto::Value(c), multiclass, ..tight() };
+            let exact =
+                given.fit(&x, &Target::new(&labels).with_weights(weights), &run()).unwrap().scores(&x, &run()).unwrap();
+            let far = distance(&warm.scores(&x, &run()).unwrap(), &written_out(&exact));
+            assert!(far < 0.15, "{case} {c}: {far}");
+        }
+        let auto = |threads: usize| {
+            let params = LogisticParams { c: Auto::Auto, ..params };
+            params.fit(&x, &Target::new(&labels).with_weights(weights), &Run::new(3, threads).unwrap()).unwrap()
+        };
+        assert_eq!(auto(1), auto(2));
+        assert_eq!(auto(1), auto(8));
+    }
 }

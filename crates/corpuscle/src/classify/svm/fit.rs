@@ -19,6 +19,9 @@ use crate::project::{Fold, Target};
 use crate::store::StoreReader;
 use crate::{Error, Result, Run};
 
+/// Passes of a glance at a cost.
+const GLANCE_PASSES: usize = 2;
+
 impl Classifier for SvmParams {
     type Model = SvmModel;
     const SELF_TRAINS: bool = true;
@@ -38,7 +41,7 @@ impl Classifier for SvmParams {
             let search = self.rough();
             let path = |fold: &Fold<'_>| search.cost_path(&fold.x, &fold.labels, fold.weights.as_deref(), run);
             let c = cost::resolve(self.c, x, target, run, path)?;
-            let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve(c)?;
+            let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve(c, self.max_iter)?;
             Reached::warn(&reached, Self::NAME, labels.classes(), run);
             Ok(SvmModel::new(*self, c, reached, linear))
         })
@@ -133,17 +136,22 @@ enum Problem {
 
 impl CostPath for SvmPath<'_> {
     fn fit(&mut self, c: f64) -> Result<LinearModel> {
-        self.solve(c).map(|(linear, _)| linear)
+        self.solve(c, self.params.max_iter).map(|(linear, _)| linear)
+    }
+
+    fn glance(&mut self, c: f64) -> Result<Option<LinearModel>> {
+        self.solve(c, GLANCE_PASSES.min(self.params.max_iter)).map(|(linear, _)| Some(linear))
     }
 }
 
 impl SvmPath<'_> {
-    fn solve(&mut self, c: f64) -> Result<(LinearModel, Vec<Reached>)> {
+    /// The fit at cost `c`, after at most `max_iter` passes.
+    pub(super) fn solve(&mut self, c: f64, max_iter: usize) -> Result<(LinearModel, Vec<Reached>)> {
         let SvmPath { params, data, norms, classes, problem, run } = self;
         let squared = params.multiclass == Multiclass::OneVsRest && params.loss == Loss::SquaredHinge;
         let ridge = if squared { 0.5 / c } else { 0.0 };
         let documents = Documents { data, norms, bias: Bias::new(params.bias, norms, ridge) };
-        let limits = Limits { tolerance: params.tolerance, max_iter: params.max_iter };
+        let limits = Limits { tolerance: params.tolerance, max_iter };
         let mut result = Assembly::new(data, classes);
         let open = &classes.open;
         match problem {
@@ -171,7 +179,10 @@ impl SvmPath<'_> {
                         1 => one_vs_rest::solve::<1>(problem, limits, from, rng, run),
                         _ => one_vs_rest::solve::<LANES>(problem, limits, from, rng, run),
                     };
-                    run.advance(classes as u64);
+                    // A glance that is followed by a fit is not a step of its own.
+                    if max_iter == params.max_iter {
+                        run.advance(classes as u64);
+                    }
                     solution
                 };
                 *last = groups.par_iter().enumerate().map(solve).collect::<Result<_>>()?;

@@ -12,7 +12,7 @@
 use rand::seq::SliceRandom;
 
 use super::Loss;
-use super::bias::{Bias, Documents};
+use super::bias::{Bias, Documents, Margin, best_bias};
 use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
@@ -27,9 +27,6 @@ const BLOCK: usize = 64;
 
 /// The gap is measured at least every so many passes, should the free estimate never fall low enough.
 const PASSES_BETWEEN_CHECKS: usize = 20;
-
-/// Steps of the search for the best bias, at most.
-const BIAS_STEPS: usize = 40;
 
 /// Up to [`LANES`] classes, each against others.
 pub(super) struct Group {
@@ -101,6 +98,9 @@ pub(super) fn solve<const N: usize>(
     let mut gaps = vec![f64::INFINITY; classes];
     let (mut passes, mut since_check) = (0, 0);
     let mut biases = [0f32; N];
+    // A warm start is soon done, so the gap is measured sooner (the estimate, of losses met before their step, is several
+    // times too high in the first passes) and with a rougher bias.
+    let (hope, precision) = if last.is_some() { (3.0, 0.1 * tolerance) } else { (1.5, 1e-3 * tolerance) };
     while passes < max_iter {
         run.check()?;
         blocks.shuffle(&mut rng);
@@ -108,14 +108,14 @@ pub(super) fn solve<const N: usize>(
         passes += 1;
         since_check += 1;
         let estimates = solver.gaps(met, solver.biases());
-        let close = (0..classes).all(|lane| estimates[lane] <= 1.5 * tolerance);
+        let close = (0..classes).all(|lane| estimates[lane] <= hope * tolerance);
         if close || since_check == PASSES_BETWEEN_CHECKS || passes == max_iter {
             if since_check == PASSES_BETWEEN_CHECKS {
                 solver.refresh();
             }
             since_check = 0;
             let losses;
-            (losses, biases) = solver.losses(1e-3 * tolerance);
+            (losses, biases) = solver.losses(precision);
             gaps.copy_from_slice(&solver.gaps(losses, biases)[..classes]);
             if gaps.iter().all(|&gap| gap <= tolerance) {
                 break;
@@ -174,12 +174,12 @@ impl<'a, const N: usize> Solver<'a, N> {
             let curvature = curvature[lane] + 2.0 * self.bias.conjugate(pull[lane]);
             if curvature > 0.0 { (linear[lane] / curvature).min(most) as f32 } else { 1.0 }
         });
-        for alpha in &mut self.alpha {
+        for values in self.alpha.iter_mut().chain(&mut self.weights) {
             for lane in 0..N {
-                alpha[lane] *= multiple[lane];
+                values[lane] *= multiple[lane];
             }
         }
-        self.refresh();
+        self.pull = std::array::from_fn(|lane| (pull[lane] * f64::from(multiple[lane])) as f32);
         // The bias that belongs to α at the minimum.
         self.offset = self.pull.map(|pull| self.bias.next_offset(self.bias.of_pull(pull)));
     }
@@ -369,63 +369,4 @@ impl<'a, const N: usize> Solver<'a, N> {
         }
         sums
     }
-}
-
-/// One document as the bias of one class sees it.
-struct Margin {
-    slack: f32,
-    sign: f32,
-    price: f32,
-}
-
-/// The losses and the bias after moving the bias from where the margins were taken to where it minimises the
-/// objective, all other weights fixed: Newton's method kept inside a shrinking bracket, to the given precision.
-fn best_bias(margins: &[Margin], from: f32, bias: Bias, loss: Loss, precision: f64) -> (f64, f32) {
-    let squared = loss == Loss::SquaredHinge;
-    // The losses at a shift of the scores, their slope and their curvature.
-    let at = |shift: f64| {
-        let (mut sum, mut slope, mut curvature) = (0f64, 0f64, 0f64);
-        for Margin { slack, sign, price } in margins {
-            let slack = f64::from(*slack) - f64::from(*sign) * shift;
-            if slack > 0.0 {
-                let price = f64::from(*price);
-                sum += price * if squared { slack * slack } else { slack };
-                slope -= f64::from(*sign) * price * if squared { 2.0 * slack } else { 1.0 };
-                curvature += if squared { 2.0 * price } else { 0.0 };
-            }
-        }
-        (sum, slope, curvature)
-    };
-    let stiffness = bias.stiffness();
-    if stiffness == f64::INFINITY {
-        return (at(0.0).0, from);
-    }
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut shift = 0f64;
-    let (mut best, mut best_losses, mut best_shift) = (f64::INFINITY, 0.0, 0.0);
-    for _ in 0..BIAS_STEPS {
-        let (losses, slope, curvature) = at(shift);
-        let whole = f64::from(from) + shift;
-        if losses + bias.penalty(whole) < best {
-            (best, best_losses, best_shift) = (losses + bias.penalty(whole), losses, shift);
-        }
-        let (slope, curvature) = (slope + stiffness * whole, curvature + stiffness);
-        if slope > 0.0 {
-            high = shift
-        } else {
-            low = shift
-        }
-        let newton = shift - slope / curvature;
-        let next = match (low.is_finite(), high.is_finite()) {
-            _ if newton > low && newton < high && (newton - shift).abs() < 0.5 => newton,
-            (true, true) => 0.5 * (low + high),
-            // No bracket yet, and the hinge has little curvature to go by: margins are about 1.
-            _ => shift - slope.signum() * 0.5,
-        };
-        if (next - shift).abs() < precision {
-            break;
-        }
-        shift = next;
-    }
-    (best_losses, from + best_shift as f32)
 }

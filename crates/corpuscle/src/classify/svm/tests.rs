@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::classify::cost::CostPath;
 use crate::classify::fixture::{Fixture, distance, projected, written_out};
-use crate::classify::{ClassWeight, Classifier, ClassifierModel};
+use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
 use crate::params::Auto;
@@ -147,6 +148,98 @@ fn documents_without_words_are_no_trouble() {
     }
 }
 
+/// The objective of each class, and how far rounding may move it.
+fn objectives(linear: &LinearModel, x: &Matrix, labels: &Labels, params: &SvmParams, c: f64) -> Vec<(f64, f64)> {
+    let scores = linear.scores(x, &run()).unwrap();
+    let squared = params.loss == Loss::SquaredHinge;
+    let one = |class: usize| {
+        let weights = linear.weights();
+        let length = |column: usize| {
+            let square = f64::from(weights.row(column)[class]).powi(2);
+            if column < x.cols() - x.negative() { square } else { -square }
+        };
+        let bias = f64::from(linear.bias()[class]);
+        let mut sum = 0.5 * (0..x.cols()).map(length).sum::<f64>() + 0.5 * bias * bias;
+        for row in 0..x.rows() {
+            let sign = if labels.has(row, class as u32) { 1.0 } else { -1.0 };
+            let slack = (1.0 - sign * f64::from(scores.row(row)[class])).max(0.0);
+            sum += c * if squared { slack * slack } else { slack };
+        }
+        // Columns that count negatively take away most of a length, but nothing of the rounding of its parts.
+        let parts: f64 = (0..x.cols()).map(|column| f64::from(weights.row(column)[class]).powi(2)).sum();
+        (sum, 1e-6 * parts)
+    };
+    (0..labels.n_classes()).map(one).collect()
+}
+
+#[test]
+fn every_fit_of_a_path_is_as_good_as_a_cold_one() {
+    let (all, _, labels) = projected(800, 30, 6, 7);
+    let (rows, left): (Vec<usize>, Vec<usize>) = (0..800).partition(|row| row % 2 == 0);
+    let (x, held, labels) = (all.select_rows(&rows), all.select_rows(&left), labels.select(&rows));
+    for loss in [Loss::SquaredHinge, Loss::Hinge] {
+        for tolerance in [1e-2, 1e-3] {
+            let params = SvmParams { loss, tolerance, max_iter: 5000, ..Default::default() };
+            let run_of_path = run();
+            let mut path = params.cost_path(&x, &labels, None, &run_of_path).unwrap();
+            // 32-bit scores do not take the hinge to 1e-3 where errors are dearer than that.
+            let most = if loss == Loss::Hinge { 10.0 } else { f64::INFINITY };
+            for c in COST_GRID.into_iter().filter(|&c| c <= most) {
+                // A glance on the way does no harm.
+                path.glance(c).unwrap().unwrap();
+                let (warm, reached) = path.solve(c, params.max_iter).unwrap();
+                let cold = SvmParams { c: Auto::Value(c), ..params }.fit(&x, &Target::new(&labels), &run()).unwrap();
+                let converged = cold.converged() && reached.iter().all(|reached| reached.converged);
+                assert!(converged, "{loss:?} {c}: {reached:?} {:?}", cold.reached());
+                let cold = cold.linear().unwrap();
+                let pairs = objectives(&warm, &x, &labels, &params, c).into_iter();
+                for ((warm, one), (cold, other)) in pairs.zip(objectives(cold, &x, &labels, &params, c)) {
+                    let most = |from: f64| from / (1.0 - tolerance) * (1.0 + 1e-5) + one + other;
+                    assert!(warm <= most(cold) && cold <= most(warm), "{loss:?} {c}: {warm} {cold}");
+                }
+                let (warm, cold) = (warm.scores(&held, &run()).unwrap(), cold.scores(&held, &run()).unwrap());
+                let differ = (0..400).filter(|&row| top(warm.row(row)) != top(cold.row(row))).count();
+                assert!(differ <= if tolerance < 1e-2 { 6 } else { 30 }, "{loss:?} {c}: {differ}");
+            }
+        }
+    }
+}
+
+fn top(scores: &[f32]) -> usize {
+    (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap()
+}
+
+#[test]
+fn a_path_takes_weights_and_several_labels_and_has_the_same_bits_at_any_thread_count() {
+    let fixture = Fixture::read();
+    let (x, several) = (fixture.x(), fixture.labels("several-labels"));
+    let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..Default::default() };
+    let weights = Some(&fixture.weights[..]);
+    for (params, labels) in [(SvmParams::default(), several), (joint, fixture.labels(""))] {
+        let fits = |threads: usize| {
+            let run = Run::new(3, threads).unwrap();
+            let mut path = params.cost_path(&x, &labels, weights, &run).unwrap();
+            COST_GRID.map(|c| path.fit(c).unwrap())
+        };
+        let first = fits(1);
+        assert_eq!(first, fits(2));
+        assert_eq!(first, fits(8));
+        for (c, warm) in COST_GRID.into_iter().zip(&first) {
+            let given = SvmParams { c: Auto::Value(c), tolerance: 1e-5, max_iter: 20_000, ..params };
+            let exact =
+                given.fit(&x, &Target::new(&labels).with_weights(weights), &run()).unwrap().scores(&x, &run()).unwrap();
+            let far = distance(&warm.scores(&x, &run()).unwrap(), &written_out(&exact));
+            assert!(far < 0.15, "{params:?} {c}: {far}");
+        }
+        let auto = |threads: usize| {
+            let params = SvmParams { c: Auto::Auto, ..params };
+            params.fit(&x, &Target::new(&labels).with_weights(weights), &Run::new(3, threads).unwrap()).unwrap()
+        };
+        assert_eq!(auto(1), auto(2));
+        assert_eq!(auto(1), auto(8));
+    }
+}
+
 proptest! {
     /// The gap a fit reports bounds how far its objective is above that of any other fit.
     #[test]
@@ -156,25 +249,9 @@ proptest! {
         let objective = |tolerance: f64| {
             let params = SvmParams { c: Auto::Value(c), loss, tolerance, max_iter: 3000, ..Default::default() };
             let model = params.fit(&x, &Target::new(&labels), &run()).unwrap();
-            let scores = model.scores(&x, &run()).unwrap();
-            let one = |class: usize| {
-                let weights = model.linear().unwrap().weights();
-                let length = |column: usize| {
-                    let square = f64::from(weights.row(column)[class]).powi(2);
-                    if column < x.cols() - x.negative() { square } else { -square }
-                };
-                let bias = f64::from(model.linear().unwrap().bias()[class]);
-                let mut sum = 0.5 * (0..x.cols()).map(length).sum::<f64>() + 0.5 * bias * bias;
-                for row in 0..x.rows() {
-                    let sign = if labels.has(row, class as u32) { 1.0 } else { -1.0 };
-                    let slack = (1.0 - sign * f64::from(scores.row(row)[class])).max(0.0);
-                    sum += c * if squared { slack * slack } else { slack };
-                }
-                // Columns that count negatively take away most of a length, but nothing of the rounding of its parts.
-                let parts: f64 = (0..x.cols()).map(|column| f64::from(weights.row(column)[class]).powi(2)).sum();
-                (sum, model.reached()[class].gap, 1e-6 * parts)
-            };
-            (0..4).map(one).collect::<Vec<_>>()
+            let linear = model.linear().unwrap();
+            let objectives = objectives(linear, &x, &labels, &params, c).into_iter().zip(model.reached());
+            objectives.map(|((sum, rounding), reached)| (sum, reached.gap, rounding)).collect::<Vec<_>>()
         };
         for ((rough, gap, rounding), (fine, fine_gap, fine_rounding)) in objective(1e-1).into_iter().zip(objective(1e-5)) {
             let rounding = 1e-6 + rounding + fine_rounding;
