@@ -1,6 +1,6 @@
 //! Predicts one text at a time and keeps its tables and buffers between calls: what a server or a binding holds on to.
 //!
-//! [`Model::predict`] is made for many texts: it cuts them into pieces for a pool of threads, builds a lexicon, maps it, and has
+//! [`Model::predict`](super::Model::predict) is made for many texts: it cuts them into pieces for a pool of threads, builds a lexicon, maps it, and has
 //! a counter for each term of the vocabulary. For one text all of that costs more than the answer. Here every representation that
 //! can makes its row by itself ([`RowMaker`]), a linear classifier scores that row where it stands, and nothing enters the pool.
 //! Stages that cannot are asked as ever, with one row and on the caller's own thread. The answers are the same bits.
