@@ -1,6 +1,6 @@
 //! `corpuscle stages`: what recipes are made of.
 
-use corpuscle::params::json_of;
+use corpuscle::params::{Kind, json_of};
 use corpuscle::recipe::{Parameter, Registry, StageKind, presets};
 use serde_json::json;
 
@@ -50,7 +50,12 @@ pub(crate) fn run(everywhere: &Everywhere) -> anyhow::Result<()> {
 fn choices(parameter: &Parameter) -> String {
     let words: Vec<&str> =
         parameter.form.words.iter().copied().filter(|word| !parameter.about.contains(word)).collect();
-    if words.is_empty() || words.len() > 6 { String::new() } else { format!(" ({})", parameter.form) }
+    // What any text may be is told in the line itself.
+    if words.is_empty() || words.len() > 6 || parameter.form.kind == Kind::Text {
+        String::new()
+    } else {
+        format!(" ({})", parameter.form)
+    }
 }
 
 fn kind(kind: StageKind) -> &'static str {

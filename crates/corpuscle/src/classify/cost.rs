@@ -7,8 +7,9 @@
 //! them end the search, because the largest take longest.
 //!
 //! The fits of a fold are a path ([`CostPath`]): its documents are packed once, and each value starts from the solution at
-//! the one before, which is near. Past the best, a value that is far behind after a rough fit is given up. Callers fit with a looser tolerance than the final one. The cost is at most 3 · |grid| warm
-//! fits on two thirds of the documents, and the memory of three such fits at once.
+//! the one before, which is near. Past the best, a value that is far behind after a rough fit is given up. Callers fit with a
+//! looser tolerance than the final one. The cost is at most 3 · |grid| warm fits on two thirds of the documents, and the memory
+//! of three such fits at once.
 
 use rayon::prelude::*;
 
