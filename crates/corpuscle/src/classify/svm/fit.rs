@@ -6,7 +6,7 @@ use super::bias::{Bias, Documents};
 use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
 use super::one_vs_rest::{self, Group, LANES};
-use super::{Loss, Multiclass, SvmParams};
+use super::{Loss, Multiclass, SvmParams, primal};
 use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
 use crate::classify::cost::{self, CostPath, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
@@ -171,11 +171,14 @@ impl SvmPath<'_> {
                 *last = Some(solution);
             }
             Problem::Separate { solved, groups, mirrored, last } => {
+                let few_columns = primal::suits(data, params.loss);
                 let solve = |(number, group): (usize, &Group)| {
                     let classes = group.counts.len();
                     let (rng, from) = (run.rng(solved[number * LANES] as u64), last.get(number));
                     let problem = one_vs_rest::Problem { documents, group, loss: params.loss, c };
                     let solution = match classes {
+                        1 if few_columns => primal::solve::<1>(problem, limits, from, run),
+                        _ if few_columns => primal::solve::<LANES>(problem, limits, from, run),
                         1 => one_vs_rest::solve::<1>(problem, limits, from, rng, run),
                         _ => one_vs_rest::solve::<LANES>(problem, limits, from, rng, run),
                     };

@@ -1,4 +1,4 @@
-//! Linear support vector machines by dual coordinate descent.
+//! Linear support vector machines by dual coordinate descent, or Newton's method where columns are few.
 //!
 //! For each class, w minimises ½‖w‖² + Σᵢ Cᵢ ξᵢᵖ with ξᵢ = max(0, 1 − yᵢ w·xᵢ), p = 2 (squared hinge, the default) or 1 (hinge), the
 //! bias being the weight of a constant feature; or all classes together in one problem (Crammer-Singer). The objectives
@@ -14,7 +14,8 @@
 //!
 //! Where we differ: several classes are solved side by side, over one copy of the documents (see `lanes`); the
 //! documents are shuffled once in memory and then visited in shuffled blocks; and a solver stops by the duality gap,
-//! which bounds how far the objective is from its minimum, where LIBLINEAR stops by the largest gradient.
+//! which bounds how far the objective is from its minimum, where LIBLINEAR stops by the largest gradient. Many documents
+//! in few dense columns (after `discriminant`) are solved for their weights instead (see `primal`).
 //!
 //! ```
 //! use corpuscle::classify::{Classifier, ClassifierModel, SvmParams};
@@ -39,6 +40,7 @@ mod fit;
 mod model;
 mod one_vs_rest;
 mod params;
+mod primal;
 #[cfg(test)]
 mod tests;
 

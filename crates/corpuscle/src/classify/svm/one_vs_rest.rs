@@ -47,9 +47,9 @@ pub(super) struct Problem<'a> {
 
 /// What was reached for a group of classes.
 pub(super) struct Solution {
-    c: f64,
-    /// By document, `lanes` side by side.
-    alpha: Vec<f32>,
+    pub(super) c: f64,
+    /// By document, `lanes` side by side; empty where the weights were solved for themselves.
+    pub(super) alpha: Vec<f32>,
     /// Weights by packed column, `lanes` side by side.
     pub(super) weights: Vec<f32>,
     pub(super) lanes: usize,

@@ -260,3 +260,43 @@ proptest! {
         }
     }
 }
+
+/// Documents in few dense columns, once as they are (solved for their weights) and once with a sparse column that is
+/// always 1e-20 (solved by coordinate descent).
+fn few_columns(rows: usize) -> (Matrix, Matrix, Labels) {
+    let value = |row: usize, column: usize| ((row * 37 + column * 101 + row * row % 11) % 29) as f32 / 14.5 - 1.0;
+    let class = |row: usize| (value(row, 0) + 0.7 * value(row, 1) > 0.0) as usize + (row % 7 == 0) as usize;
+    let dense: Vec<f32> = (0..rows).flat_map(|row| (0..4).map(move |column| value(row, column))).collect();
+    let dense = crate::matrix::Dense::new(rows, 4, dense).unwrap();
+    let tiny = Csr::from_rows(1, (0..rows).map(|_| vec![(0, 1e-20)]));
+    let labels = Labels::from_single((0..rows).map(|row| Some(["no", "yes", "perhaps"][class(row)])));
+    (Matrix::from(dense.clone()), Matrix::new(tiny, dense, 0).unwrap(), labels)
+}
+
+#[test]
+fn few_dense_columns_are_solved_to_the_same_optimum() {
+    let (alone, beside, labels) = few_columns(400);
+    let weights: Vec<f32> = (0..400).map(|row| 0.5 + (row % 3) as f32).collect();
+    for (params, weights) in [
+        (tight(), None),
+        (tight(), Some(&weights[..])),
+        (SvmParams { bias: 0.0, ..tight() }, None),
+        (SvmParams { bias: 3.0, c: Auto::Value(0.05), ..tight() }, None),
+        (SvmParams { class_weight: ClassWeight::Balanced, c: Auto::Value(2.0), ..tight() }, None),
+    ] {
+        let fit = |x: &Matrix| params.fit(x, &Target::new(&labels).with_weights(weights), &run()).unwrap();
+        let (newton, descent) = (fit(&alone), fit(&beside));
+        assert!(newton.converged() && newton.reached().iter().all(|reached| reached.iterations < 30), "{params:?}");
+        let far =
+            distance(&newton.scores(&alone, &run()).unwrap(), &written_out(&descent.scores(&beside, &run()).unwrap()));
+        assert!(far < 3e-3, "{params:?}: {far}");
+    }
+    // A path over costs ends where a fit at its last cost does.
+    let one = Run::new(1, 1).unwrap();
+    let mut path = tight().cost_path(&alone, &labels, None, &one).unwrap();
+    let warm = COST_GRID.map(|c| path.fit(c).unwrap()).into_iter().next_back().unwrap();
+    let last = SvmParams { c: Auto::Value(COST_GRID[COST_GRID.len() - 1]), ..tight() };
+    let cold = last.fit(&alone, &Target::new(&labels), &run()).unwrap();
+    let far = distance(&warm.scores(&alone, &run()).unwrap(), &written_out(&cold.scores(&alone, &run()).unwrap()));
+    assert!(far < 3e-3, "{far}");
+}
