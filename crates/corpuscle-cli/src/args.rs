@@ -138,8 +138,19 @@ pub(crate) struct Train {
     /// Keeps term counts and labels of the documents (no text) in the model, so that `update` can add others
     #[arg(long)]
     pub(crate) updatable: bool,
+    /// Whether wide weights are kept in few directions and eight bits, or with every bit
+    #[arg(long, value_enum, default_value_t, value_name = "PRECISION")]
+    pub(crate) precision: Precision,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// How wide weights are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Precision {
+    #[default]
+    Compact,
+    Full,
 }
 
 #[derive(Debug, Args)]

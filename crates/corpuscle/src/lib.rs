@@ -50,5 +50,5 @@ pub mod vectorize;
 pub mod words;
 
 pub use error::{Error, ParameterFault, Result};
-pub use run::{DEFAULT_SEED, Progress, Rng, Run, Silent};
+pub use run::{DEFAULT_SEED, Precision, Progress, Rng, Run, Silent};
 pub use share::{Key, KeyWriter};

@@ -346,6 +346,10 @@ pub trait Params: Clone + Debug + Default + PartialEq + Send + Sync + 'static {
     /// What the method does, in a line.
     const ABOUT: &'static str;
 
+    /// What parameters stand for that a model's file does not name, being older than they are: what was done before there was a
+    /// choice. Files name every parameter there was when they were written.
+    const BEFORE: &'static [(&'static str, &'static str)] = &[];
+
     /// The parameters in the order they are printed; the first may be given by position.
     fn table() -> Vec<Param<Self>>;
 

@@ -22,6 +22,16 @@ pub type Rng = Xoshiro256PlusPlus;
 /// The seed used when none is given.
 pub const DEFAULT_SEED: u64 = 42;
 
+/// How wide dense weights are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// In as few directions and bits as do no harm.
+    #[default]
+    Compact,
+    /// With every bit.
+    Full,
+}
+
 /// Receives what a person waiting wants to see. All calls may come from any thread.
 pub trait Progress: Send + Sync {
     /// A stage begins; `total` is the number of steps when it is known.
@@ -49,6 +59,7 @@ impl Progress for Silent {
 #[derive(Clone)]
 pub struct Run {
     seed: u64,
+    precision: Precision,
     pool: Arc<ThreadPool>,
     /// Whether work stays on the thread that asks for it.
     inline: bool,
@@ -75,6 +86,7 @@ impl Run {
             .map_err(|e| Error::parameter("run", "threads", threads, format!("cannot be started: {e}")))?;
         Ok(Run {
             seed,
+            precision: Precision::default(),
             pool: Arc::new(pool),
             inline: false,
             progress: Arc::new(Silent),
@@ -109,6 +121,17 @@ impl Run {
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         Run { seed, ..self.clone() }
+    }
+
+    /// The same run, keeping wide dense weights so.
+    #[must_use]
+    pub fn with_precision(&self, precision: Precision) -> Self {
+        Run { precision, ..self.clone() }
+    }
+
+    /// How wide dense weights are kept.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// The same run with a memory of its own: work asked for again is done once. See [`Key`].

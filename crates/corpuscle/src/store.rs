@@ -15,6 +15,8 @@ use crate::{Error, Result};
 pub enum Kind {
     /// Bytes: UTF-8 text or JSON.
     U8,
+    /// Signed bytes, for weights in eight bits.
+    I8,
     /// 32-bit unsigned, for column indices and class numbers.
     U32,
     /// 64-bit unsigned, for row pointers and counts.
@@ -29,7 +31,7 @@ impl Kind {
     /// Bytes of one element.
     pub fn width(self) -> usize {
         match self {
-            Kind::U8 => 1,
+            Kind::U8 | Kind::I8 => 1,
             Kind::U32 | Kind::F32 => 4,
             Kind::U64 | Kind::F64 => 8,
         }
@@ -115,6 +117,11 @@ impl StoreWriter {
     /// Stores 64-bit numbers as a vector.
     pub fn put_u64(&mut self, name: &str, values: &[u64]) {
         self.put(name, Kind::U64, &[values.len()], values.iter().map(|v| v.to_le_bytes()));
+    }
+
+    /// Stores signed bytes.
+    pub fn put_i8(&mut self, name: &str, shape: &[usize], values: &[i8]) {
+        self.put(name, Kind::I8, shape, values.iter().map(|v| v.to_le_bytes()));
     }
 
     fn put_bytes(&mut self, name: &str, bytes: &[u8]) {
@@ -219,6 +226,13 @@ impl<'a> StoreReader<'a> {
             true => Ok((values, view.shape.to_vec())),
             false => Err(Error::model(format!("array `{}{name}` holds a value that is not finite", self.prefix))),
         }
+    }
+
+    /// Signed bytes of the given shape, with the shape found.
+    pub fn i8s(&self, name: &str, expected: &[Option<usize>]) -> Result<(Vec<i8>, Vec<usize>)> {
+        let view = self.get(name, Kind::I8)?;
+        self.check_shape(name, view.shape, expected)?;
+        Ok((view.bytes.iter().map(|&byte| i8::from_le_bytes([byte])).collect(), view.shape.to_vec()))
     }
 
     /// Finite doubles of the given shape, with the shape found.

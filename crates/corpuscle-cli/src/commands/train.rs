@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use corpuscle::Run;
 use corpuscle::corpus::Document;
 use corpuscle::recipe::{Corpus, Model, Recipe};
+use corpuscle::{Precision, Run};
 use serde_json::{Value, json};
 
 use super::recommend;
-use crate::args::{Everywhere, Reading, Train};
+use crate::args::{self, Everywhere, Reading, Train};
 use crate::input;
 use crate::output;
 
@@ -28,6 +28,10 @@ pub(super) struct Choice {
 
 pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let started = Instant::now();
+    let run = &run.with_precision(match args.precision {
+        args::Precision::Compact => Precision::Compact,
+        args::Precision::Full => Precision::Full,
+    });
     let recipe = args.recipe.as_deref().map(Recipe::parse).transpose()?;
     input::check_writable(&args.output)?;
     let Some(recipe) = recipe else {

@@ -40,6 +40,7 @@ impl<P> From<P> for Framed<P> {
 impl<P: Classifier> Params for Framed<P> {
     const NAME: &'static str = P::NAME;
     const ABOUT: &'static str = P::ABOUT;
+    const BEFORE: &'static [(&'static str, &'static str)] = P::BEFORE;
 
     fn table() -> Vec<Param<Self>> {
         let own = P::table().into_iter();

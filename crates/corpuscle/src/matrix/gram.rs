@@ -35,7 +35,8 @@ pub(crate) struct ShiftedGram<'a> {
 /// The vectors of one panel: enough for a whole solution, used again for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    solution: Vec<Lane>,
+    /// Y, one lane per row of X.
+    pub(crate) solution: Vec<Lane>,
     residual: Vec<Lane>,
     direction: Vec<Lane>,
     image: Vec<Lane>,
@@ -113,16 +114,31 @@ impl<'a> ShiftedGram<'a> {
         }
     }
 
-    /// `out = y + α·X_c D⁻¹ X_cᵀ y`, through `columns`.
-    fn apply(&self, y: &[Lane], columns: &mut [Lane], out: &mut [Lane]) {
-        self.pull(y, columns);
+    /// `out = X_c columns`.
+    pub(crate) fn push(&self, columns: &[Lane], out: &mut [Lane]) {
+        let shift = self.shift(columns);
+        for (row, out) in out.iter_mut().enumerate() {
+            let (columns_of_row, values) = self.by_rows.row(row);
+            *out = gather(columns_of_row, values, columns);
+            out.add(-1.0, &shift);
+        }
+    }
+
+    /// m·columns.
+    fn shift(&self, columns: &[Lane]) -> Lane {
         let mut shift = [0f64; LANES];
         for (columns, means) in columns.chunks(RUN).zip(self.means.chunks(RUN)) {
             let mut part = Lane::default();
             means.iter().zip(columns).for_each(|(&mean, lane)| part.add(mean, lane));
             widen(&mut shift, &part);
         }
-        let shift = narrow(&shift);
+        narrow(&shift)
+    }
+
+    /// `out = y + α·X_c D⁻¹ X_cᵀ y`, through `columns`.
+    fn apply(&self, y: &[Lane], columns: &mut [Lane], out: &mut [Lane]) {
+        self.pull(y, columns);
+        let shift = self.shift(columns);
         for (row, (out, y)) in out.iter_mut().zip(y).enumerate() {
             let (columns_of_row, values) = self.by_rows.row(row);
             let mut lane = gather(columns_of_row, values, columns);
@@ -202,7 +218,7 @@ impl<'a> ShiftedGram<'a> {
     }
 }
 
-fn sum(lanes: &[Lane]) -> [f64; LANES] {
+pub(crate) fn sum(lanes: &[Lane]) -> [f64; LANES] {
     let mut total = [0f64; LANES];
     for lanes in lanes.chunks(RUN) {
         let mut part = Lane::default();
@@ -238,7 +254,7 @@ fn widen(total: &mut [f64; LANES], part: &Lane) {
     total.iter_mut().zip(&part.0).for_each(|(total, &part)| *total += f64::from(part));
 }
 
-fn narrow(total: &[f64; LANES]) -> Lane {
+pub(crate) fn narrow(total: &[f64; LANES]) -> Lane {
     Lane(total.map(|value| value as f32))
 }
 

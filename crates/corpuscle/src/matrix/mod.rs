@@ -4,6 +4,7 @@
 
 mod buffer;
 pub(crate) mod cholesky;
+mod codes;
 mod csr;
 mod dense;
 pub(crate) mod gram;
@@ -14,6 +15,8 @@ pub(crate) mod small_cholesky;
 pub(crate) mod svd;
 
 pub use buffer::Buffer;
+pub use codes::Codes;
+pub(crate) use codes::Table;
 pub use csr::{Csr, RowsMut};
 pub use dense::Dense;
 pub use mixed::{Matrix, Row};

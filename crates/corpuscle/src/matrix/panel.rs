@@ -185,7 +185,7 @@ impl Linear for Operator<'_> {
 
 /// The sum of lanes picked and weighed by a sparse row.
 #[inline]
-pub(super) fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
+pub(crate) fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
     let mut sum = Lane::default();
     for (&column, &value) in columns.iter().zip(values) {
         sum.add(value, &panel[column as usize]);

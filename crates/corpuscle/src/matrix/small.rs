@@ -9,7 +9,6 @@ use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::prelude::Reborrow;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
@@ -309,17 +308,15 @@ pub(crate) fn multiply_in_place(mut matrix: Dense, factor: &Dense) -> Result<Den
     Dense::new(rows, kept, values)
 }
 
-/// Columns `from` of `matrix` times `factor`, into its columns from `to` on; the two must not overlap and `to` must be
-/// the later. Parallel over rows.
-pub(crate) fn multiply_columns(matrix: &mut Dense, from: Range<usize>, to: usize, factor: &Dense) {
-    let width = matrix.cols();
-    matrix.values_mut().par_chunks_mut(BLOCK * width.max(1)).for_each(|chunk| {
-        let rows = chunk.len() / width;
-        let (before, after) = MatMut::from_row_major_slice_mut(chunk, rows, width).split_at_col_mut(to);
-        let left = before.rb().subcols(from.start, from.len());
-        let out = after.subcols_mut(0, factor.cols());
-        faer::linalg::matmul::matmul(out, Accum::Replace, left, factor.as_faer(), 1.0, Par::Seq);
-    });
+/// `to = left · factor` on one thread, for blocks of rows that are shared out already.
+pub(crate) fn multiply_into(left: &Dense, factor: &Dense, to: &mut Dense) {
+    faer::linalg::matmul::matmul(to.as_faer_mut(), Accum::Replace, left.as_faer(), factor.as_faer(), 1.0, Par::Seq);
+}
+
+/// `to = left · factorᵀ`, likewise.
+pub(crate) fn multiply_transposed_into(left: &Dense, factor: &Dense, to: &mut Dense) {
+    let factor = factor.as_faer().transpose();
+    faer::linalg::matmul::matmul(to.as_faer_mut(), Accum::Replace, left.as_faer(), factor, 1.0, Par::Seq);
 }
 
 /// The scatter of `columns` of a tall matrix about `centre`, Σ (z − c)(z − c)ᵀ: its lower triangle, row by row. Products

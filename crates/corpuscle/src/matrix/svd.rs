@@ -196,8 +196,16 @@ pub(crate) fn orthonormal(block: Dense, shortest: f64) -> Result<(Dense, usize)>
     Ok((multiply_in_place(block, &factor)?, found))
 }
 
+/// An orthonormal basis of columns of very different lengths, longest directions first. Twice: the shorter ones lose their
+/// right angles to rounding the first time. Those within the rounding of `f32` become 0.
+pub(crate) fn orthonormal_twice(block: Dense) -> Result<Dense> {
+    let square: f64 = block.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+    let (once, _) = orthonormal(block, 1e-6 * square.sqrt())?;
+    Ok(orthonormal(once, 0.5)?.0)
+}
+
 /// Fills the columns from `first` on with vectors of about length 1.
-fn fill_random(block: &mut Dense, first: usize, rng: &mut Rng) {
+pub(crate) fn fill_random(block: &mut Dense, first: usize, rng: &mut Rng) {
     let scale = (3.0 / block.rows().max(1) as f32).sqrt();
     for row in 0..block.rows() {
         for value in &mut block.row_mut(row)[first..] {

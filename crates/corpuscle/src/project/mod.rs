@@ -17,7 +17,7 @@ mod target;
 mod varnorm;
 
 pub use crate::vectorize::Columns;
-pub use dcot::{DcotModel, DcotParams, Select, Solver, Terms};
+pub use dcot::{DcotModel, DcotParams, Rank, Select, Solver, Terms};
 pub use discriminant::{DiscriminantModel, DiscriminantParams};
 pub use gain_counts::GainCounts;
 pub use information_gain::{InformationGainModel, InformationGainParams};

@@ -11,12 +11,14 @@ pub(super) struct Arguments<'a> {
     recipe: &'a str,
     call: &'a Call,
     given: Vec<(String, &'a Argument)>,
+    /// Out of a model's file; see [`Params::BEFORE`].
+    of_file: bool,
 }
 
 impl<'a> Arguments<'a> {
     /// Gives every argument its name (the first may stand without) and refuses unknown and repeated ones.
-    pub(super) fn new(recipe: &'a str, call: &'a Call, parameters: &[Parameter]) -> Result<Self> {
-        let mut arguments = Arguments { recipe, call, given: Vec::new() };
+    pub(super) fn new(recipe: &'a str, call: &'a Call, parameters: &[Parameter], of_file: bool) -> Result<Self> {
+        let mut arguments = Arguments { recipe, call, given: Vec::new(), of_file };
         for (index, argument) in call.arguments.iter().enumerate() {
             let name = match (&argument.name, parameters.first()) {
                 (Some(name), _) => name.clone(),
@@ -48,7 +50,12 @@ impl<'a> Arguments<'a> {
     pub(super) fn read<P: Params>(&self) -> Result<P> {
         let mut params = P::default();
         for param in P::table() {
-            let Some((name, argument)) = self.given.iter().find(|(name, _)| name == param.name) else { continue };
+            let Some((name, argument)) = self.given.iter().find(|(name, _)| name == param.name) else {
+                if let Some((_, value)) = P::BEFORE.iter().find(|(name, _)| self.of_file && *name == param.name) {
+                    params.set(param.name, value)?;
+                }
+                continue;
+            };
             param.read(&mut params, &argument.value).map_err(|reason| {
                 let about = param.about;
                 self.fault(argument.at, format!("`{name}` cannot be `{}`: {reason} ({about})", argument.value))
@@ -114,7 +121,7 @@ mod tests {
     fn read(text: &str) -> Result<Framed<KnnParams>> {
         let Expression::Stage(call) = Expression::parse(text)? else { panic!("{text}") };
         let registry = Registry::standard();
-        Arguments::new(text, &call, &registry.find("knn").unwrap().parameters)?.read()
+        Arguments::new(text, &call, &registry.find("knn").unwrap().parameters, false)?.read()
     }
 
     #[test]

@@ -385,7 +385,7 @@ impl Model {
     pub(super) fn from_bytes_with(bytes: &[u8], registry: Arc<Registry>, run: &Run) -> Result<Self> {
         let (metadata, loaded) = model_file::from_bytes(bytes)?;
         let store = loaded.reader();
-        let recipe = plan::parse(&metadata.recipe, registry)
+        let recipe = plan::parse_of_file(&metadata.recipe, registry)
             .map_err(|e| Error::model(format!("its recipe is not one this version knows: {e}")))?;
         let body = recipe.body().load(&store.scope("body")).map_err(as_model_error)?;
         let columns = body.n_columns(0).map_err(as_model_error)?;

@@ -106,6 +106,7 @@ fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Arrays)
         let end = offset + entry.size();
         let dtype = match entry.kind {
             Kind::U8 => "U8",
+            Kind::I8 => "I8",
             Kind::U32 => "U32",
             Kind::U64 => "U64",
             Kind::F32 => "F32",
@@ -163,6 +164,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded<'_>)> {
         .map(|(name, view)| {
             let kind = match view.dtype() {
                 Dtype::U8 => Kind::U8,
+                Dtype::I8 => Kind::I8,
                 Dtype::U32 => Kind::U32,
                 Dtype::U64 => Kind::U64,
                 Dtype::F32 => Kind::F32,

@@ -56,7 +56,12 @@ enum Form {
 /// Reads a recipe or the name of a preset, and checks it.
 pub(super) fn parse(text: &str, registry: Arc<Registry>) -> Result<Recipe> {
     let text = presets::find(text.trim()).unwrap_or(text);
-    Planner { text, registry: &registry }.recipe(Expression::parse(text)?)
+    Planner { text, registry: &registry, of_file: false }.recipe(Expression::parse(text)?)
+}
+
+/// Reads the recipe of a model's file, in which a parameter not named is one that was not there yet.
+pub(super) fn parse_of_file(text: &str, registry: Arc<Registry>) -> Result<Recipe> {
+    Planner { text, registry: &registry, of_file: true }.recipe(Expression::parse(text)?)
 }
 
 impl Recipe {
@@ -179,6 +184,8 @@ fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> 
 }
 
 struct Planner<'a> {
+    /// Out of a model's file; see [`Params::BEFORE`].
+    of_file: bool,
     text: &'a str,
     registry: &'a Arc<Registry>,
 }
@@ -325,7 +332,7 @@ impl Planner<'_> {
                 }
             };
         };
-        let arguments = Arguments::new(self.text, call, &stage.parameters)?;
+        let arguments = Arguments::new(self.text, call, &stage.parameters, self.of_file)?;
         if let Some(range) = call.arguments.iter().find(|argument| argument.is_range) {
             let reason = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
             return self.fault(range.at, reason);

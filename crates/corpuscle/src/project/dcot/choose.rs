@@ -44,7 +44,7 @@ impl DcotParams {
         let (values, layers) = self.best_of_shared(x, &prototypes, &choices, target, run)?;
         let (model, z) = Arc::unwrap_or_clone(layers);
         let model = model.truncated(values.layers).reweighted(values.weight);
-        let z = first_columns(z, values.layers * prototypes.len(), values.weight);
+        let z = first_columns(z, model.n_outputs(values.layers), values.weight);
         Ok((model, Matrix::new(x.sparse().clone(), z, 0)?))
     }
 
@@ -69,13 +69,13 @@ impl DcotParams {
                 return Ok(Arc::clone(layers));
             }
             held.borrow_mut().retain(|(known, _)| *known == best_noise.get());
-            let layers = self.shared_layers(x, prototypes, noise, choices.most_layers(), &target, run)?;
+            let layers = self.shared_layers(x, prototypes, noise, choices, &target, run)?;
             held.borrow_mut().push((noise, Arc::clone(&layers)));
             Ok(layers)
         };
         let right = |values: Given| {
-            let outputs = of_noise(values.noise)?.1.select_rows(&rows);
-            let z = first_columns(outputs, values.layers * prototypes.len(), values.weight);
+            let layers = of_noise(values.noise)?;
+            let z = first_columns(layers.1.select_rows(&rows), layers.0.n_outputs(values.layers), values.weight);
             let as_is = Matrix::new(sparse.clone(), z, 0)?;
             let right = target.judge(&as_is, FOLDS, 1, run, |fold, verdict| verdict(0, &fold.x, &fold.held))?;
             Ok(right.and_then(|mut right| right.pop()))
@@ -94,12 +94,12 @@ impl DcotParams {
         let right = target.judge_rows(x, FOLDS, all.len(), FoldRows::All, run, |fold, verdict| {
             let prototypes = self.prototype_columns(&fold.x, &fold.target(), &quiet)?;
             for &noise in &choices.noises {
-                let values = Given { noise, layers: most, weight: 1.0 };
+                let values = Given { noise, layers: most, weight: 1.0, rank: choices.rank };
                 let (model, fitted) = self.fit_on(&fold.x, prototypes.clone(), values, &quiet)?;
                 let held = model.transform(&fold.held, &quiet)?;
                 for (choice, values) in all.iter().enumerate().filter(|(_, values)| values.noise == noise) {
                     let part = |x: &Matrix| {
-                        let z = first_columns(x.dense().clone(), values.layers * prototypes.len(), values.weight);
+                        let z = first_columns(x.dense().clone(), model.n_outputs(values.layers), values.weight);
                         Matrix::new(x.sparse().clone(), z, 0)
                     };
                     verdict(choice, &part(&fitted)?, &part(&held)?)?;
@@ -120,15 +120,16 @@ impl DcotParams {
         x: &Matrix,
         prototypes: &[u32],
         noise: f64,
-        layers: usize,
+        choices: &Choices,
         target: &Target<'_>,
         run: &Run,
     ) -> Result<Arc<Layers>> {
+        let (layers, rank) = (choices.most_layers(), choices.rank);
         // Whatever weight the labels make usual, the layers are the same.
-        let values = Given { noise, layers, weight: 1.0 };
+        let values = Given { noise, layers, weight: 1.0, rank };
         let key = target.input().map(|input| {
             let columns = prototypes.iter().map(|&column| u64::from(column));
-            let settings = format!("{values:?} {} {:?}", self.ridge, self.solver);
+            let settings = format!("{values:?} {} {:?} {:?}", self.ridge, self.solver, run.precision());
             Key::of("dcot layers").key(&input).text(&settings).numbers(columns).finish()
         });
         // Weights of the first layer and outputs are nearly all there is.
@@ -146,6 +147,7 @@ struct Choices {
     layers: Vec<usize>,
     usual_weight: f64,
     other_weights: Vec<f64>,
+    rank: Option<usize>,
 }
 
 impl Choices {
@@ -157,6 +159,7 @@ impl Choices {
             layers: params.layers.value().map_or(LAYERS.to_vec(), |layers| vec![layers]),
             usual_weight: usual,
             other_weights: others.collect(),
+            rank: params.rank_for(labels),
         }
     }
 
@@ -168,7 +171,9 @@ impl Choices {
     fn all(&self) -> Vec<Given> {
         let weights = || std::iter::once(self.usual_weight).chain(self.other_weights.iter().copied());
         let pairs = self.noises.iter().flat_map(|&noise| self.layers.iter().map(move |&layers| (noise, layers)));
-        pairs.flat_map(|(noise, layers)| weights().map(move |weight| Given { noise, layers, weight })).collect()
+        pairs
+            .flat_map(|(noise, layers)| weights().map(move |weight| Given { noise, layers, weight, rank: self.rank }))
+            .collect()
     }
 
     /// Noise and layers first, at the usual weight, then the weight. `right` says which documents come out right, `found` hears
@@ -180,7 +185,7 @@ impl Choices {
         run: &Run,
     ) -> Result<Given> {
         let mut best: Option<(Given, Vec<bool>)> = None;
-        let usual = Given { noise: self.noises[0], layers: self.layers[0], weight: self.usual_weight };
+        let usual = Given { noise: self.noises[0], layers: self.layers[0], weight: self.usual_weight, rank: self.rank };
         for &noise in &self.noises {
             for &layers in &self.layers {
                 let values = Given { noise, layers, ..usual };
@@ -293,7 +298,7 @@ mod tests {
         let choices = Choices::of(&params, &labels(&[10, 10]));
         let (all, run) = (choices.all(), Run::new(1, 1).unwrap());
         // Every document is right at noise 0.9 with three layers and weight 0.5, fewer the further away.
-        let best = Given { noise: 0.9, layers: 3, weight: 0.5 };
+        let best = Given { noise: 0.9, layers: 3, weight: 0.5, rank: choices.rank };
         let right = |values: Given| {
             assert!(all.contains(&values));
             let same = usize::from(values.noise == best.noise)

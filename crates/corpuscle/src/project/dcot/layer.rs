@@ -6,7 +6,6 @@ use super::Solver;
 use crate::matrix::cholesky::solve_symmetric;
 use crate::matrix::gram::{ShiftedGram, Workspace};
 use crate::matrix::panel::{LANES, Lane};
-use crate::matrix::small::centred_scatter;
 use crate::matrix::{Csr, Dense};
 use crate::{Error, Result, Run};
 
@@ -16,6 +15,8 @@ const MOST_BYTES: usize = 2_000_000_000;
 const TOLERANCE: f64 = 2e-6;
 /// Steps after which gradients give up; at the lowest noise some hundreds are needed.
 const MOST_STEPS: usize = 2000;
+/// Steps up to which a solve is easy; see [`Task::is_easy`].
+const EASY_STEPS: usize = 100;
 
 /// Measured on two cores, in seconds over both: a multiply-add of a dense `f32` and `f64` product, an addition while a
 /// sparse Gram matrix is written out, and a sparse non-zero times sixteen lanes.
@@ -24,42 +25,15 @@ const DENSE_F64: f64 = 3e-11;
 const SCATTERED: f64 = 6e-10;
 const LANE: f64 = 1e-9;
 
-/// z = tanh(x · weights + bias): one row of `weights` per input, one column per prototype.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layer {
-    pub(super) weights: Dense,
-    pub(super) bias: Vec<f32>,
+/// A residual small enough where only the directions of outputs are looked for.
+pub(super) fn rough_tolerance() -> f64 {
+    1e-2
 }
 
-/// Learns the first layer from sparse rows. Also gives the solver that was used.
-pub(super) fn first(
-    x: &Csr,
-    prototypes: &[u32],
-    noise: f64,
-    ridge: f64,
-    solver: Solver,
-    run: &Run,
-) -> Result<(Layer, Solver)> {
-    let task = Task::new(x, prototypes, noise, ridge);
-    let (weights, used) = match solver {
-        Solver::Auto => task.cheapest(run)?,
-        Solver::Woodbury => (task.woodbury(run)?, solver),
-        Solver::Cholesky => (task.cholesky(run)?, solver),
-        Solver::Gradients => (task.gradients(None, run)?, solver),
-    };
-    let means: Vec<f64> = task.means.iter().map(|&mean| f64::from(mean)).collect();
-    let targets: Vec<f64> = prototypes.iter().map(|&column| means[column as usize]).collect();
-    let bias = bias(&weights, &means, &targets, 1.0 - noise);
-    finite(Layer { weights, bias }).map(|layer| (layer, used))
-}
-
-/// Learns a further layer: `columns` of `z`, reconstructed from themselves.
-pub(super) fn next(z: &Dense, first: usize, width: usize, noise: f64, ridge: f64, run: &Run) -> Result<Layer> {
-    let columns = first..first + width;
-    let moments = moments(z, columns.clone());
-    let means: Vec<f64> = moments.iter().map(|&(mean, _)| mean).collect();
-    let centre: Vec<f32> = means.iter().map(|&mean| mean as f32).collect();
-    let mut scatter = centred_scatter(z, columns, &centre, run)?;
+/// Learns a further layer, W transposed: columns of given means and scatter (its lower triangle) about them over `rows`
+/// rows, reconstructed from themselves.
+pub(super) fn next(means: &[f64], scatter: &[f64], rows: usize, noise: f64, ridge: f64, run: &Run) -> Result<Dense> {
+    let width = means.len();
     let mut weights: Vec<f64> = vec![0.0; width * width];
     for row in 0..width {
         for column in 0..=row {
@@ -67,20 +41,19 @@ pub(super) fn next(z: &Dense, first: usize, width: usize, noise: f64, ridge: f64
             weights[column * width + row] = scatter[row * width + column];
         }
     }
-    let keep = 1.0 - noise;
-    let floor = ridge * moments.iter().map(|moments| moments.1).sum::<f64>() / width as f64;
-    scatter.iter_mut().for_each(|value| *value *= keep);
-    for (column, (_, squares)) in moments.iter().enumerate() {
-        scatter[column * width + column] += noise * (squares + floor).max(f64::MIN_POSITIVE);
+    let squares: Vec<f64> =
+        (0..width).map(|at| scatter[at * width + at].max(0.0) + rows as f64 * means[at] * means[at]).collect();
+    let floor = ridge * squares.iter().sum::<f64>() / width as f64;
+    let mut system: Vec<f64> = scatter.iter().map(|value| (1.0 - noise) * value).collect();
+    for (column, squares) in squares.iter().enumerate() {
+        system[column * width + column] += noise * (squares + floor).max(f64::MIN_POSITIVE);
     }
-    solve_symmetric(&mut scatter, width, &mut weights, width, run)?;
-    let weights = Dense::new(width, width, weights.iter().map(|&weight| weight as f32).collect::<Vec<f32>>())?;
-    let bias = bias(&weights, &means, &means, keep);
-    finite(Layer { weights, bias })
+    solve_symmetric(&mut system, width, &mut weights, width, run)?;
+    Dense::new(width, width, weights.iter().map(|&weight| weight as f32).collect::<Vec<f32>>())
 }
 
 /// Mean and sum of squares of each column.
-pub(super) fn moments(z: &Dense, columns: std::ops::Range<usize>) -> Vec<(f64, f64)> {
+fn moments(z: &Dense, columns: std::ops::Range<usize>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0f64, 0f64); columns.len()];
     for row in 0..z.rows() {
         for ((sum, squares), &value) in sums.iter_mut().zip(&z.row(row)[columns.clone()]) {
@@ -93,38 +66,20 @@ pub(super) fn moments(z: &Dense, columns: std::ops::Range<usize>) -> Vec<(f64, f
     sums
 }
 
-/// b = m̄ − p·W m.
-fn bias(weights: &Dense, means: &[f64], targets: &[f64], keep: f64) -> Vec<f32> {
-    let mut sums = vec![0f64; weights.cols()];
-    for (row, &mean) in means.iter().enumerate().filter(|(_, mean)| **mean != 0.0) {
-        for (sum, &weight) in sums.iter_mut().zip(weights.row(row)) {
-            *sum += mean * f64::from(weight);
-        }
-    }
-    targets.iter().zip(&sums).map(|(target, sum)| (target - keep * sum) as f32).collect()
-}
-
-fn finite(layer: Layer) -> Result<Layer> {
-    match layer.weights.values().iter().chain(&layer.bias).all(|value| value.is_finite()) {
-        true => Ok(layer),
-        false => Err(Error::data("dcot: the weights overflowed; bring the documents to length 1 or raise the noise")),
-    }
-}
-
 /// The first layer's equations.
-struct Task<'a> {
-    x: &'a Csr,
-    by_columns: Csr,
-    prototypes: &'a [u32],
-    means: Vec<f32>,
+pub(super) struct Task<'a> {
+    pub(super) x: &'a Csr,
+    pub(super) by_columns: Csr,
+    pub(super) prototypes: &'a [u32],
+    pub(super) means: Vec<f32>,
     /// D with the ridge.
     diagonal: Vec<f64>,
-    inverse: Vec<f32>,
-    noise: f64,
+    pub(super) inverse: Vec<f32>,
+    pub(super) noise: f64,
 }
 
 impl<'a> Task<'a> {
-    fn new(x: &'a Csr, prototypes: &'a [u32], noise: f64, ridge: f64) -> Self {
+    pub(super) fn new(x: &'a Csr, prototypes: &'a [u32], noise: f64, ridge: f64) -> Self {
         let by_columns = x.transpose();
         let sums: Vec<(f64, f64)> = (0..x.cols())
             .into_par_iter()
@@ -141,7 +96,53 @@ impl<'a> Task<'a> {
         Task { x, by_columns, prototypes, means, diagonal, inverse, noise }
     }
 
-    fn gram(&self) -> ShiftedGram<'_> {
+    /// The prototype means m̄.
+    pub(super) fn targets(&self) -> Vec<f64> {
+        self.prototypes.iter().map(|&column| f64::from(self.means[column as usize])).collect()
+    }
+
+    pub(super) fn tolerance(&self) -> f64 {
+        TOLERANCE
+    }
+
+    pub(super) fn most_steps(&self) -> usize {
+        MOST_STEPS
+    }
+
+    /// The layer's weights written out, one row per term and one column per prototype, and the solver that was used.
+    pub(super) fn solve(&self, solver: Solver, run: &Run) -> Result<(Dense, Solver)> {
+        Ok(match solver {
+            Solver::Auto => self.cheapest(run)?,
+            Solver::Woodbury => (self.woodbury(run)?, solver),
+            Solver::Cholesky => (self.cholesky(run)?, solver),
+            Solver::Gradients => (self.gradients(None, run)?, solver),
+        })
+    }
+
+    /// Whether gradients solve the first prototypes in few steps, as they do at high noise.
+    pub(super) fn is_easy(&self, run: &Run) -> Result<bool> {
+        let first = &self.prototypes[..LANES.min(self.prototypes.len())];
+        let fill = |sides: &mut [Lane]| self.fill(first, sides);
+        let mut work = Workspace::default();
+        Ok(self.gram().solve_panel(fill, TOLERANCE, EASY_STEPS, &mut work, run)?.is_some())
+    }
+
+    /// Sums of the centred prototype columns weighed by `panel`, one row of it for each prototype.
+    pub(super) fn combine(&self, panel: &[Lane], sides: &mut [Lane]) {
+        let mut shift = Lane::default();
+        for (&column, weights) in self.prototypes.iter().zip(panel) {
+            shift.add(-self.means[column as usize], weights);
+        }
+        sides.fill(shift);
+        for (&column, weights) in self.prototypes.iter().zip(panel) {
+            let (rows, values) = self.by_columns.row(column as usize);
+            for (&row, &value) in rows.iter().zip(values) {
+                sides[row as usize].add(value, weights);
+            }
+        }
+    }
+
+    pub(super) fn gram(&self) -> ShiftedGram<'_> {
         let alpha = (1.0 - self.noise) / self.noise;
         ShiftedGram::new(self.x, &self.by_columns, &self.means, &self.inverse, alpha as f32)
     }

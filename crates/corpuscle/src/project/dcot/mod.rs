@@ -55,18 +55,23 @@
 //! ```
 
 mod choose;
+mod factor;
+mod fit;
 mod gradient;
 mod layer;
 mod model;
 mod prototypes;
+mod scatter;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 pub use model::DcotModel;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Columns, Projector, Target};
+use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::params::{Auto, Checks, Form, Kind, Param, Params, Value};
 use crate::store::StoreReader;
@@ -78,6 +83,10 @@ const MANY: usize = 2000;
 const FEWER: usize = 1000;
 /// Documents up to which there are many prototypes.
 const LARGE: usize = 100_000;
+
+/// Labels up to which so many directions are kept, and how many with more labels than that.
+const RANKS: [(usize, usize); 2] = [(300, 100), (800, 200)];
+const MOST_RANK: usize = 400;
 
 /// Which terms are reconstructed when none are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +123,43 @@ impl Value for Terms {
     }
 }
 
+/// What is put beside a document of each layer's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rank {
+    /// All of it.
+    Full,
+    /// Its part along the directions in which the training documents' outputs differ most, so many of them.
+    #[serde(untagged)]
+    Directions(usize),
+}
+
+/// The word for all of it.
+const FULL: &str = "full";
+
+impl std::fmt::Display for Rank {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.show())
+    }
+}
+
+impl Value for Rank {
+    fn read(text: &str) -> Option<Self> {
+        if text == FULL { Some(Rank::Full) } else { text.parse().ok().map(Rank::Directions) }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Rank::Directions(count) => count.to_string(),
+            Rank::Full => FULL.to_string(),
+        }
+    }
+
+    fn form() -> Form {
+        Form::of(Kind::Whole).or(FULL)
+    }
+}
+
 /// How the equations of the first layer are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -146,6 +192,8 @@ pub struct DcotParams {
     pub terms: Terms,
     /// The squared length of each layer's output, as a multiple of the mean of x's.
     pub weight: Auto<f64>,
+    /// How much of each layer's output is put beside a document. `auto` takes the more directions the more labels there are.
+    pub rank: Auto<Rank>,
     /// What is added to the diagonal, as a share of its mean.
     pub ridge: f64,
     /// How the equations of the first layer are solved.
@@ -161,6 +209,7 @@ impl Default for DcotParams {
             select: Select::Frequent,
             terms: Terms::default(),
             weight: Auto::Value(2.0),
+            rank: Auto::Auto,
             ridge: 1e-5,
             solver: Solver::Auto,
         }
@@ -177,6 +226,8 @@ impl Params for DcotParams {
     const ABOUT: &'static str =
         "puts beside each document its frequent terms, reconstructed from all its words; needs no labels";
 
+    const BEFORE: &'static [(&'static str, &'static str)] = &[("rank", FULL)];
+
     fn table() -> Vec<Param<Self>> {
         vec![
             param!("prototypes", prototypes, "terms to reconstruct; auto: 2000, above 100 000 documents 1000"),
@@ -185,6 +236,7 @@ impl Params for DcotParams {
             param!("select", select, "which terms are reconstructed"),
             param!("terms", terms, "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line"),
             param!("weight", weight, "squared length of each layer's output beside that of the document"),
+            param!("rank", rank, "directions kept of each layer's output; auto: by the number of labels"),
             param!("ridge", ridge, "added to the diagonal of the equations, as a share of its mean"),
             param!("solver", solver, "how the equations of the first layer are solved"),
         ]
@@ -195,11 +247,13 @@ impl Params for DcotParams {
         let noise = |noise: f64| (0.01..=0.999).contains(&noise);
         let layers = |layers: usize| (1..=MOST_LAYERS).contains(&layers);
         let weight = |weight: f64| weight > 0.0 && weight <= 1e6;
+        let rank = |rank: Rank| rank == Rank::Full || matches!(rank, Rank::Directions(1..=MOST_PROTOTYPES));
         Checks::of(Self::NAME)
             .auto(prototypes, "prototypes", self.prototypes, "must be between 1 and 20000, or auto")
             .auto(noise, "noise", self.noise, "must be between 0.01 and 0.999, or auto")
             .auto(layers, "layers", self.layers, "must be between 1 and 20, or auto")
             .auto(weight, "weight", self.weight, "must be above 0 and at most 1000000, or auto")
+            .auto(rank, "rank", self.rank, "must be between 1 and 20000, full or auto")
             .that((1e-9..=1e3).contains(&self.ridge), "ridge", &self.ridge, "must be between 1e-9 and 1000")
             .done()
     }
@@ -217,7 +271,7 @@ impl Projector for DcotParams {
         check_sparse(x)?;
         let params = self.with_terms_of_file()?;
         let prototypes = params.prototype_columns(x, target, run)?;
-        match params.given() {
+        match params.given(target.labels()) {
             Some(values) => params.fit_on(x, prototypes, values, run),
             None => params.fit_best(x, prototypes, target, run),
         }
@@ -236,7 +290,7 @@ impl Projector for DcotParams {
     }
 
     fn asks_judge(&self) -> bool {
-        self.given().is_none()
+        self.noise.is_auto() || self.layers.is_auto() || self.weight.is_auto()
     }
 
     fn resolved(&self, model: &DcotModel) -> Self {
@@ -246,6 +300,7 @@ impl Projector for DcotParams {
             noise: Auto::Value(model.noise()),
             layers: Auto::Value(model.n_layers()),
             weight: Auto::Value(model.weight().unwrap_or(1.0)),
+            rank: Auto::Value(model.rank().map_or(Rank::Full, Rank::Directions)),
             ..self.clone()
         }
     }
@@ -257,12 +312,27 @@ struct Given {
     noise: f64,
     layers: usize,
     weight: f64,
+    /// Directions kept, or all.
+    rank: Option<usize>,
 }
 
 impl DcotParams {
     /// The values, when none is left to be found.
-    fn given(&self) -> Option<Given> {
-        Some(Given { noise: self.noise.value()?, layers: self.layers.value()?, weight: self.weight.value()? })
+    fn given(&self, labels: &Labels) -> Option<Given> {
+        let (noise, layers, weight) = (self.noise.value()?, self.layers.value()?, self.weight.value()?);
+        Some(Given { noise, layers, weight, rank: self.rank_for(labels) })
+    }
+
+    /// Directions kept of each layer's output with these labels; `None` for all of it.
+    fn rank_for(&self, labels: &Labels) -> Option<usize> {
+        match self.rank {
+            Auto::Value(Rank::Full) => None,
+            Auto::Value(Rank::Directions(count)) => Some(count),
+            Auto::Auto => {
+                let labelled = labels.labelled_rows().len();
+                Some(RANKS.iter().find(|&&(upto, _)| labelled <= upto).map_or(MOST_RANK, |&(_, rank)| rank))
+            }
+        }
     }
 
     /// How many terms are reconstructed of so many documents.
@@ -279,7 +349,7 @@ impl DcotParams {
         if x.rows() < 2 || x.sparse().nnz() == 0 {
             return Err(Error::data("dcot: there must be at least two documents, with terms in them, to learn from"));
         }
-        run.install(|| model::fit(self, values, x, prototypes, run))
+        run.install(|| fit::fit(self, values, x, prototypes, run))
     }
 }
 

@@ -1,18 +1,18 @@
 //! The fitted layers: documents to reconstructions, and the file.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::layer::{self, Layer, moments};
-use super::{DcotParams, Given, MOST_LAYERS, Solver, check_sparse, gradient};
-use crate::matrix::small::multiply_columns;
-use crate::matrix::{Csr, Dense, Matrix};
+use super::fit::ROWS;
+use super::weights::Layer;
+use super::{MOST_LAYERS, Solver, check_sparse, gradient};
+use crate::matrix::small::multiply_into;
+use crate::matrix::{Csr, Dense, Matrix, Table};
 use crate::project::projector::ColumnWeights;
 use crate::project::{ProjectorModel, Weights};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
-
-/// Rows that a task takes through a layer at once.
-const ROWS: usize = 256;
 
 /// Layers that reconstruct prototype terms.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,100 +20,123 @@ pub struct DcotModel {
     pub(super) layers: Vec<Layer>,
     /// For each layer what is taken from its output before it is put beside x.
     pub(super) centres: Vec<Vec<f32>>,
+    /// For each layer the directions (prototypes × directions) in which its output is put beside x; none for all of it.
+    pub(super) directions: Vec<Option<Table>>,
     /// The length that each layer's output is then brought to.
     pub(super) length: f32,
     pub(super) prototypes: Vec<u32>,
-    noise: f64,
+    pub(super) noise: f64,
     /// What only the one who fitted it knows: the squared length asked for, and how the first layer was solved.
-    fitted: Option<(f64, Solver)>,
-}
-
-/// Learns layer after layer.
-pub(super) fn fit(
-    params: &DcotParams,
-    Given { noise, layers: count, weight }: Given,
-    x: &Matrix,
-    prototypes: Vec<u32>,
-    run: &Run,
-) -> Result<(DcotModel, Matrix)> {
-    let x = x.sparse();
-    let width = prototypes.len();
-    let (first, solver) = layer::first(x, &prototypes, noise, params.ridge, params.solver, run)?;
-    let mut model = DcotModel {
-        layers: vec![first],
-        centres: Vec::new(),
-        length: 1.0,
-        prototypes,
-        noise,
-        fitted: Some((weight, solver)),
-    };
-    let mut z = Dense::zeros(x.rows(), count * width);
-    model.apply(x, 0, &mut z);
-    while model.layers.len() < count {
-        run.check()?;
-        run.advance(1);
-        let before = (model.layers.len() - 1) * width;
-        model.layers.push(layer::next(&z, before, width, noise, params.ridge, run)?);
-        model.apply(x, model.layers.len() - 1, &mut z);
-    }
-    let square = x.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>() / x.rows() as f64;
-    model.length = (weight * square).sqrt() as f32;
-    let all = moments(&z, 0..count * width);
-    model.centres = all.chunks(width).map(|part| part.iter().map(|&(mean, _)| mean as f32).collect()).collect();
-    model.centre_and_scale(&mut z);
-    Ok((model, Matrix::new(x.clone(), z, 0)?))
+    pub(super) fitted: Option<(f64, Solver)>,
 }
 
 impl DcotModel {
-    /// Fills the columns of one layer, not yet centred, from x or from those of the layer before.
-    fn apply(&self, x: &Csr, number: usize, z: &mut Dense) {
-        let layer = &self.layers[number];
-        let (width, all) = (self.prototypes.len(), z.cols());
-        let first = number * width;
-        if number > 0 {
-            multiply_columns(z, first - width..first, first, &layer.weights);
-        }
-        z.values_mut().par_chunks_mut(all).enumerate().with_min_len(16).for_each(|(row, out)| {
-            let out = &mut out[first..first + width];
-            out.iter_mut().zip(&layer.bias).for_each(|(to, bias)| *to += bias);
-            if number == 0 {
-                let (columns, values) = x.row(row);
-                for (&column, &value) in columns.iter().zip(values) {
-                    let weights = layer.weights.row(column as usize);
-                    out.iter_mut().zip(weights).for_each(|(to, weight)| *to += value * weight);
-                }
-            }
-            out.iter_mut().for_each(|to| *to = tanh(*to));
-        });
+    /// The columns that a layer's output takes among all layers' outputs.
+    pub(super) fn columns_of(&self, number: usize) -> Range<usize> {
+        let first = self.n_outputs(number);
+        first..first + self.width(number)
     }
 
-    fn centre_and_scale(&self, z: &mut Dense) {
+    fn width(&self, number: usize) -> usize {
+        let all = self.prototypes.len();
+        self.directions.get(number).and_then(Option::as_ref).map_or(all, |directions| directions.wide().cols())
+    }
+
+    /// Columns that the first `layers` put beside x.
+    pub(super) fn n_outputs(&self, layers: usize) -> usize {
+        (0..layers.min(self.layers.len())).map(|number| self.width(number)).sum()
+    }
+
+    /// Centres blocks of all layers' whole outputs and brings them to length.
+    pub(super) fn centre_and_scale(&self, z: &mut Dense) {
         let (width, all) = (self.prototypes.len(), z.cols());
         z.values_mut().par_chunks_mut(all * ROWS).for_each(|rows| {
             for row in rows.chunks_mut(all) {
                 for (block, centre) in row.chunks_mut(width).zip(&self.centres) {
                     block.iter_mut().zip(centre).for_each(|(to, centre)| *to -= centre);
-                    let square: f64 = block.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
-                    // A document just like the mean has no direction to go in.
-                    let scale = if square > 0.0 { f64::from(self.length) / square.sqrt() } else { 0.0 };
-                    block.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
+                    self.bring_to_length(block);
                 }
             }
         });
     }
 
+    fn bring_to_length(&self, block: &mut [f32]) {
+        let square: f64 = block.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+        // A document just like the mean has no direction to go in.
+        let scale = if square > 0.0 { f64::from(self.length) / square.sqrt() } else { 0.0 };
+        block.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
+    }
+
+    /// What is put beside each row of `x`.
+    pub(super) fn outputs(&self, x: &Csr, run: &Run) -> Result<Dense> {
+        self.check_columns(x)?;
+        let width = self.n_outputs(self.layers.len());
+        let mut outputs = Dense::zeros(x.rows(), width);
+        outputs.values_mut().par_chunks_mut(ROWS * width.max(1)).enumerate().try_for_each(|(number, out)| {
+            run.check()?;
+            let count = out.len() / width;
+            self.visit(x, number * ROWS..number * ROWS + count, |layer, z| {
+                let columns = self.columns_of(layer);
+                for row in 0..count {
+                    z.row_mut(row).iter_mut().zip(&self.centres[layer]).for_each(|(to, centre)| *to -= centre);
+                }
+                let projected = self.directions[layer].as_ref().map(|directions| {
+                    let mut part = Dense::zeros(count, columns.len());
+                    multiply_into(z, directions.wide(), &mut part);
+                    part
+                });
+                let block = projected.as_ref().unwrap_or(z);
+                for (row, out) in out.chunks_exact_mut(width).enumerate() {
+                    let out = &mut out[columns.clone()];
+                    out.copy_from_slice(block.row(row));
+                    self.bring_to_length(out);
+                }
+            });
+            Ok(())
+        })?;
+        Ok(outputs)
+    }
+
+    /// Hands the outputs of one layer after the other for some rows to `see`, which may change them.
+    fn visit(&self, x: &Csr, rows: Range<usize>, mut see: impl FnMut(usize, &mut Dense)) {
+        let (count, width) = (rows.len(), self.prototypes.len());
+        let (mut z, mut seen) = (Dense::zeros(count, width), Dense::zeros(count, width));
+        for (number, layer) in self.layers.iter().enumerate() {
+            if number == 0 {
+                layer.of_terms(x, rows.clone(), &mut z);
+            } else {
+                layer.of_layer(&z, &mut seen);
+                std::mem::swap(&mut z, &mut seen);
+            }
+            seen.values_mut().copy_from_slice(z.values());
+            see(number, &mut seen);
+        }
+    }
+
+    fn check_columns(&self, x: &Csr) -> Result<()> {
+        let expected = self.layers[0].weights.inputs();
+        match x.cols() == expected {
+            true => Ok(()),
+            false => Err(Error::Shape { what: "columns for dcot", expected, found: x.cols() }),
+        }
+    }
+
     /// The outputs of all layers as they are.
     pub(super) fn raw(&self, x: &Csr, run: &Run) -> Result<Dense> {
-        let expected = self.layers[0].weights.rows();
-        if x.cols() != expected {
-            return Err(Error::Shape { what: "columns for dcot", expected, found: x.cols() });
-        }
-        let mut z = Dense::zeros(x.rows(), self.layers.len() * self.prototypes.len());
-        for number in 0..self.layers.len() {
+        self.check_columns(x)?;
+        let (width, all) = (self.prototypes.len(), self.layers.len() * self.prototypes.len());
+        let mut raw = Dense::zeros(x.rows(), all);
+        raw.values_mut().par_chunks_mut(ROWS * all).enumerate().try_for_each(|(number, out)| {
             run.check()?;
-            self.apply(x, number, &mut z);
-        }
-        Ok(z)
+            let count = out.len() / all;
+            self.visit(x, number * ROWS..number * ROWS + count, |layer, z| {
+                for (row, out) in out.chunks_exact_mut(all).enumerate() {
+                    out[layer * width..(layer + 1) * width].copy_from_slice(z.row(row));
+                }
+            });
+            Ok(())
+        })?;
+        Ok(raw)
     }
 
     /// For each document the prototype columns with what the last layer gives beyond its output for an empty document,
@@ -160,9 +183,14 @@ impl DcotModel {
         self.fitted.map(|(weight, _)| weight)
     }
 
-    /// W of a layer, transposed: one row per input, one column per prototype.
-    pub fn weights(&self, layer: usize) -> Option<&Dense> {
-        self.layers.get(layer).map(|layer| &layer.weights)
+    /// W of a layer, transposed: one row per input, one column per prototype; written out where it is kept in few directions.
+    pub fn weights(&self, layer: usize) -> Result<Option<Dense>> {
+        self.layers.get(layer).map(|layer| layer.weights.written_out()).transpose()
+    }
+
+    /// Directions that are kept of each layer's output, or `None` where all of it is.
+    pub fn rank(&self) -> Option<usize> {
+        self.directions.first().and_then(Option::as_ref).map(|directions| directions.wide().cols())
     }
 
     /// The same layers without those after the first `layers`.
@@ -171,6 +199,7 @@ impl DcotModel {
         let layers = layers.max(1);
         self.layers.truncate(layers);
         self.centres.truncate(layers);
+        self.directions.truncate(layers);
         self
     }
 
@@ -192,20 +221,21 @@ impl DcotModel {
             return Err(Error::model("dcot: the number of layers or prototypes is out of range"));
         }
         let width = prototypes.len();
-        let (mut layers, mut centres) = (Vec::new(), Vec::new());
+        let (mut layers, mut centres, mut directions) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..count {
             let store = store.scope(&number.to_string());
-            let rows = (number > 0).then_some(width);
-            let weights = Dense::load(&store, "weights", rows, Some(width))?;
-            let (bias, _) = store.f32s("bias", &[Some(width)])?;
-            layers.push(Layer { weights, bias });
+            layers.push(Layer::load(&store, (number > 0).then_some(width), width)?);
             centres.push(store.f32s("centre", &[Some(width)])?.0);
+            directions.push(match store.has("directions") {
+                true => Some(Table::load(&store, "directions", Some(width), None)?),
+                false => None,
+            });
         }
         let ascending = prototypes.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || prototypes.last().is_some_and(|&last| last as usize >= layers[0].weights.rows()) {
+        if !ascending || prototypes.last().is_some_and(|&last| last as usize >= layers[0].weights.inputs()) {
             return Err(Error::model("dcot: the prototypes do not ascend or are out of range"));
         }
-        Ok(DcotModel { layers, centres, length, prototypes, noise, fitted: None })
+        Ok(DcotModel { layers, centres, directions, length, prototypes, noise, fitted: None })
     }
 }
 
@@ -213,20 +243,16 @@ impl ProjectorModel for DcotModel {
     /// Documents beside their reconstructions: (x, z¹, …, z^L).
     fn transform(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
         check_sparse(x)?;
-        let z = run.install(|| {
-            let mut z = self.raw(x.sparse(), run)?;
-            self.centre_and_scale(&mut z);
-            Ok::<_, Error>(z)
-        })?;
+        let z = run.install(|| self.outputs(x.sparse(), run))?;
         Matrix::new(x.sparse().clone(), z, 0)
     }
 
     fn n_inputs(&self) -> usize {
-        self.layers[0].weights.rows()
+        self.layers[0].weights.inputs()
     }
 
     fn n_columns(&self) -> usize {
-        self.n_inputs() + self.n_layers() * self.prototypes.len()
+        self.n_inputs() + self.n_outputs(self.layers.len())
     }
 
     fn save(&self, out: &mut StoreWriter) -> Result<()> {
@@ -236,9 +262,11 @@ impl ProjectorModel for DcotModel {
         out.put_f32("length", &[1], &[self.length]);
         for (number, (layer, centre)) in self.layers.iter().zip(&self.centres).enumerate() {
             out.scope(&number.to_string(), |out| {
-                layer.weights.save("weights", out);
-                out.put_f32("bias", &[layer.bias.len()], &layer.bias);
+                layer.save(out);
                 out.put_f32("centre", &[centre.len()], centre);
+                if let Some(Some(directions)) = self.directions.get(number) {
+                    directions.save("directions", out);
+                }
             });
         }
         Ok(())
@@ -256,39 +284,5 @@ impl ProjectorModel for DcotModel {
         let mut notes = vec![("noise", self.noise.to_string()), ("layers", self.n_layers().to_string())];
         notes.extend(self.weight().map(|weight| ("weight", weight.to_string())));
         notes
-    }
-}
-
-/// tanh to a few units in the last place, by the rational approximation that Eigen uses: plain multiplications, so that
-/// it vectorises and its bits are the same on every machine, unlike those of a system's library.
-#[inline]
-fn tanh(x: f32) -> f32 {
-    let x = x.clamp(-7.905_311, 7.905_311);
-    let s = x * x;
-    let mut p = s * -2.760_768_5e-16 + 2.000_188e-13;
-    p = s * p - 8.604_672e-11;
-    p = s * p + 5.122_297e-8;
-    p = s * p + 1.485_722_4e-5;
-    p = s * p + 6.372_619_3e-4;
-    p = s * p + 4.893_524_6e-3;
-    let mut q = s * 1.198_258_4e-6 + 1.185_347_1e-4;
-    q = s * q + 2.268_434_6e-3;
-    q = s * q + 4.893_525e-3;
-    x * p / q
-}
-
-#[cfg(test)]
-mod unit {
-    use super::tanh;
-
-    #[test]
-    fn the_approximation_is_close_everywhere() {
-        for step in -40_000..=40_000 {
-            let x = step as f32 * 0.0005;
-            let exact = f64::from(x).tanh();
-            assert!((f64::from(tanh(x)) - exact).abs() <= 4e-7 * exact.abs().max(1e-6), "{x}");
-        }
-        assert_eq!(tanh(0.0), 0.0);
-        assert!(tanh(f32::INFINITY) <= 1.0 && tanh(-1e30) >= -1.0);
     }
 }

@@ -18,6 +18,7 @@ fn params(noise: f64, solver: Solver) -> DcotParams {
         prototypes: Auto::Value(20),
         noise: Auto::Value(noise),
         layers: Auto::Value(1),
+        rank: Auto::Value(Rank::Full),
         solver,
         ..Default::default()
     }
@@ -25,7 +26,7 @@ fn params(noise: f64, solver: Solver) -> DcotParams {
 
 fn weights(x: &Csr, params: &DcotParams) -> (Dense, DcotModel) {
     let (model, _) = params.fit(&Matrix::from(x.clone()), &Target::new(&Labels::none(x.rows())), &run(2)).unwrap();
-    (model.weights(0).unwrap().clone(), model)
+    (model.weights(0).unwrap().unwrap(), model)
 }
 
 #[test]
@@ -92,6 +93,71 @@ fn bits_do_not_depend_on_threads_and_rows_are_what_transform_gives() {
         assert!(fit(2) == (model.clone(), z.clone()) && fit(8) == (model.clone(), z.clone()));
         assert_eq!(model.transform(&Matrix::from(x.clone()), &run(2)).unwrap(), z);
     }
+}
+
+/// Documents of four topics with words in common, enough prototypes for the first layer never to be written out.
+fn topics(documents: u32) -> Matrix {
+    let words = |row: u32| {
+        let topic = row % 4;
+        let mut words: Vec<u32> = (0..12).map(|k| topic * 100 + (row * 13 + k * k * 7 + row / 3) % 130).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.into_iter().map(|word| (word, 0.3)).collect()
+    };
+    Matrix::from(Csr::from_rows(430, (0..documents).map(words)))
+}
+
+fn compact(rank: usize) -> DcotParams {
+    let rank = Auto::Value(Rank::Directions(rank));
+    DcotParams { prototypes: Auto::Value(400), layers: Auto::Value(2), rank, ..params(0.9, Solver::Auto) }
+}
+
+#[test]
+fn a_compact_model_gives_nearly_what_the_exact_one_gives() {
+    let (x, labels) = (topics(600), Labels::none(600));
+    for solver in [Solver::Auto, Solver::Woodbury] {
+        let params = DcotParams { solver, ..compact(20) };
+        let fit = |precision| params.fit(&x, &Target::new(&labels), &run(2).with_precision(precision)).unwrap();
+        let ((small, compact), (large, exact)) = (fit(crate::Precision::Compact), fit(crate::Precision::Full));
+        assert_eq!(compact.cols(), 430 + 2 * 20);
+        // Directions may differ in sign and turn, so what documents are to each other is compared.
+        let alike = |z: &Matrix, a: usize, b: usize| -> f64 {
+            z.row(a).dense.iter().zip(z.row(b).dense).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+        };
+        let length = alike(&exact, 0, 0);
+        for row in 1..600 {
+            let (a, b) = (alike(&compact, 0, row), alike(&exact, 0, row));
+            assert!((a - b).abs() < 0.1 * length, "{solver:?} {row}: {a} {b}");
+        }
+        let mut sizes = [&small, &large].map(|model| {
+            let mut out = StoreWriter::measuring();
+            model.save(&mut out).unwrap();
+            out.into_entries().values().map(crate::store::Entry::size).sum::<usize>()
+        });
+        sizes[0] *= 4;
+        assert!(sizes[0] < sizes[1], "{sizes:?}");
+        let back = round_trip(|out| small.save(out).unwrap(), DcotModel::load).unwrap();
+        assert_eq!(back.transform(&x, &run(1)).unwrap(), compact);
+        assert_eq!(back.rank(), Some(20));
+    }
+}
+
+#[test]
+fn a_compact_model_has_the_same_bits_at_any_thread_count() {
+    let (x, labels) = (topics(700), Labels::none(700));
+    let fit = |threads| compact(30).fit(&x, &Target::new(&labels), &run(threads)).unwrap();
+    let first = fit(1);
+    assert!(fit(2) == first && fit(8) == first);
+    assert_eq!(first.0.transform(&x, &run(2)).unwrap(), first.1);
+}
+
+#[test]
+fn more_labels_keep_more_directions() {
+    let labels = |count: usize| Labels::from_single((0..count).map(|row| Some(["a", "b"][row % 2])));
+    let auto = DcotParams::default();
+    let ranks = [10, 300, 301, 5000].map(|count| auto.rank_for(&labels(count)));
+    assert!(ranks.is_sorted() && ranks[0] < ranks[3], "{ranks:?}");
+    assert_eq!(DcotParams { rank: Auto::Value(Rank::Full), ..auto }.rank_for(&labels(10)), None);
 }
 
 #[test]
@@ -193,8 +259,13 @@ fn every_auto_is_found_without_a_recipe_and_select_by_gain_works_too() {
 
 #[test]
 fn the_gradient_is_that_of_finite_differences() {
+    for rank in [Rank::Full, Rank::Directions(7)] {
+        gradient_is_right(DcotParams { layers: Auto::Value(2), rank: Auto::Value(rank), ..params(0.7, Solver::Auto) });
+    }
+}
+
+fn gradient_is_right(params: DcotParams) {
     let x = Matrix::from(random_sparse(60, 30, 2));
-    let params = DcotParams { layers: Auto::Value(2), ..params(0.7, Solver::Auto) };
     let (model, _) = params.fit(&x, &Target::new(&Labels::none(60)), &run(1)).unwrap();
     let weights: Vec<f32> = (0..model.n_columns()).map(|column| ((column * 37 % 11) as f32 - 5.0) * 0.1).collect();
     let of = Dense::new(weights.len(), 1, weights.clone()).unwrap();
@@ -227,6 +298,7 @@ fn values_out_of_range_and_data_without_terms_are_refused() {
         DcotParams { layers: Auto::Value(0), ..default() },
         DcotParams { weight: Auto::Value(0.0), ..default() },
         DcotParams { ridge: -1.0, ..default() },
+        DcotParams { rank: Auto::Value(Rank::Directions(0)), ..default() },
     ] {
         assert!(wrong.check().unwrap_err().is_usage(), "{wrong:?}");
     }
