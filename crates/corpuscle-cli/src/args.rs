@@ -71,10 +71,10 @@ pub(crate) enum Command {
 /// How documents are read.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Reading {
-    /// Field with the text; several joined with `+` (title+text)
-    #[arg(long, value_name = "FIELD", default_value = "text")]
-    pub(crate) text: String,
-    /// Field with the label or list of labels [default: label, else labels]
+    /// Field with the text; several joined with `+` (title+text) [default: text, else the only one that can be it]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) text: Option<String>,
+    /// Field with the label or list of labels [default: label, else labels, else the only one that can be it]
     #[arg(long, value_name = "FIELD")]
     pub(crate) label: Option<String>,
     /// Field with the id [default: id, else the row number]
@@ -89,6 +89,9 @@ pub(crate) struct Reading {
     /// Format of the data [default: found out]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Sheet of a workbook [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Takes quotes in CSV or TSV data as plain characters
     #[arg(long)]
     pub(crate) no_quotes: bool,
@@ -112,6 +115,8 @@ pub(crate) enum InputFormat {
     Folders,
     Reuters,
     Parquet,
+    Excel,
+    Lines,
 }
 
 #[derive(Debug, Args)]

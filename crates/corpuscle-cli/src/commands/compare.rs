@@ -83,7 +83,7 @@ struct Data {
 }
 
 fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
-    let options = input::options(&args.reading)?;
+    let options = input::labelled_options(&args.reading)?;
     let mut skipped = 0;
     let mut part = |value: Option<(&str, &str)>| -> anyhow::Result<Vec<Document>> {
         let mut options = options.clone();

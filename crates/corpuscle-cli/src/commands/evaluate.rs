@@ -16,7 +16,7 @@ use crate::output::{self, percent};
 const WIDEST_CONFUSION: usize = 24;
 
 pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
-    let options = input::options(&args.reading)?;
+    let options = input::labelled_options(&args.reading)?;
     if let Some(path) = &args.report {
         input::check_writable(path)?;
     }

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
         input::check_writable(path)?;
     }
     let draws = args.runs.unwrap_or(DRAWS) as usize;
-    let options = input::options(&args.reading)?;
+    let options = input::labelled_options(&args.reading)?;
     let parts = run.watch("read", None, || read(args, &options, run))?;
     let curves = label_curves(recipes, &parts.documents, &parts.split, &counts, draws, run)?;
     let heading = format!(

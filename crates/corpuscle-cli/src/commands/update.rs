@@ -12,7 +12,7 @@ use crate::input;
 pub(crate) fn run(args: &Update, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let started = Instant::now();
     input::check_writable(&args.output)?;
-    let options = input::options(&args.reading)?;
+    let options = input::labelled_options(&args.reading)?;
     let (model, _) = inspect::open(&args.model, run)?;
     anyhow::ensure!(
         model.is_updatable(),

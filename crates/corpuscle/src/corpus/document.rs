@@ -11,12 +11,16 @@ pub struct Document {
     pub labels: Option<Vec<String>>,
     /// How much this document counts in training; 1 unless the data say otherwise. Finite and not negative.
     pub weight: f32,
+    /// The numbers of the fields in [`crate::corpus::ReadOptions::numbers`], in their order. All finite.
+    pub numbers: Vec<Vec<f32>>,
+    /// The whole row that the document was read from, where [`crate::corpus::ReadOptions::keep`] asked for it.
+    pub row: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl Document {
     /// An unlabelled document of weight 1.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Document { id: id.into(), text: text.into(), labels: None, weight: 1.0 }
+        Document { id: id.into(), text: text.into(), labels: None, weight: 1.0, numbers: Vec::new(), row: None }
     }
 
     /// The same document with one label.
