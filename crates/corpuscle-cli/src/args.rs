@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Train(Train),
     /// Adds documents to a model trained with --updatable, without the old texts
     Update(Update),
-    /// Gives each document its label: one row out for every row in, in order
+    /// Gives each document its label: one row out for every row in, in order; without DATA, answers lines as they are typed
     Predict(Predict),
     /// Measures a model on labelled documents
     Evaluate(Evaluate),
@@ -167,8 +167,8 @@ pub(crate) struct Predict {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Files, folders or globs; `-` is standard input
-    #[arg(required = true, value_name = "DATA")]
+    /// Files, folders or globs; `-` is standard input [default: standard input; on a terminal, line by line]
+    #[arg(value_name = "DATA")]
     pub(crate) data: Vec<String>,
     /// The K best classes of each document, with their scores
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
@@ -176,9 +176,13 @@ pub(crate) struct Predict {
     /// Probabilities
     #[arg(long)]
     pub(crate) proba: bool,
-    /// How the rows are written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Tsv)]
-    pub(crate) format: RowFormat,
+    /// Gives all columns of the data back, with the label beside them
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// How the rows are written [default: as the name of the output says; else tsv, with --keep as the data if that is jsonl
+    /// or tsv, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RowFormat>,
     /// Writes to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -192,6 +196,7 @@ pub(crate) enum RowFormat {
     Csv,
     Jsonl,
     Fasttext,
+    Parquet,
 }
 
 #[derive(Debug, Args)]

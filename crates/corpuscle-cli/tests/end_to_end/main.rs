@@ -5,6 +5,7 @@ mod browser;
 mod comparing;
 mod corpora;
 mod embedding;
+mod everyday;
 mod explaining;
 mod faults;
 mod few_labels;

@@ -85,10 +85,14 @@ fn read_sources(sources: &[Source], sink: &mut Sink) -> Flow {
 
 fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
     if is_workbook(source, &sink.options) {
+        sink.is_of(Format::Excel);
         return read_excel(source, sink);
     }
     let input = match source {
-        Source::Folders(folder) => return folders::read(folder, sink),
+        Source::Folders(folder) => {
+            sink.is_of(Format::Folders);
+            return folders::read(folder, sink);
+        }
         Source::Stdin => Input::stdin()?,
         Source::File(path) => Input::open(path, true)?,
     };
@@ -98,7 +102,9 @@ fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
     if input.head().starts_with(b"\xff\xfe") || input.head().starts_with(b"\xfe\xff") {
         return Err(sink.error(None, "is UTF-16; convert it to UTF-8".to_string()).into());
     }
-    match detect(source, input.head(), &sink.options)? {
+    let format = detect(source, input.head(), &sink.options)?;
+    sink.is_of(format);
+    match format {
         Format::JsonLines => jsonl::read(input, name, sink),
         format @ (Format::Csv | Format::Tsv) => delimited::read(input, name, format, sink),
         Format::FastText => fasttext::read(input, name, sink),
@@ -161,9 +167,34 @@ impl Documents {
         self.told.lock().map(|told| told.skipped.clone()).unwrap_or_default()
     }
 
+    /// The format of the first source; waits for its first documents.
+    pub fn format(&mut self) -> Option<Format> {
+        if self.batch.len() == 0 && self.failed.is_none() {
+            self.failed = self.receive().err();
+        }
+        self.told.lock().ok().and_then(|told| told.format)
+    }
+
     /// What was taken for granted so far, a sentence for each: a field that was taken for the text, for instance.
     pub fn notes(&self) -> Vec<String> {
         self.told.lock().map(|told| told.notes.clone()).unwrap_or_default()
+    }
+
+    /// Takes the next batch from the reading thread, or its end.
+    fn receive(&mut self) -> Result<()> {
+        let Some(receiver) = &self.receiver else { return Ok(()) };
+        let message = receiver.recv();
+        if let Ok(Message::Batch(batch)) = message {
+            self.batch = batch.into_iter();
+            return Ok(());
+        }
+        self.receiver = None;
+        match message {
+            Ok(Message::Failed(error)) => Err(error),
+            // The thread says when it is done: silence means that a decoder broke down on damaged data.
+            Err(_) => Err(Error::data("the data could not be read: a decoder broke down; is a file damaged?")),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// The next documents: at most `documents` of them, ending with the one that reaches `bytes` of text. Empty at the
@@ -200,20 +231,9 @@ impl Iterator for Documents {
             if let Some(document) = self.batch.next() {
                 return Some(Ok(document));
             }
-            match self.receiver.as_ref()?.recv() {
-                Ok(Message::Batch(batch)) => self.batch = batch.into_iter(),
-                Ok(Message::Done) => self.receiver = None,
-                Ok(Message::Failed(error)) => {
-                    self.receiver = None;
-                    return Some(Err(error));
-                }
-                // The thread says when it is done: silence means that a decoder broke down on damaged data.
-                Err(_) => {
-                    self.receiver = None;
-                    return Some(Err(Error::data(
-                        "the data could not be read: a decoder broke down; is a file damaged?",
-                    )));
-                }
+            self.receiver.as_ref()?;
+            if let Err(error) = self.receive() {
+                return Some(Err(error));
             }
         }
     }

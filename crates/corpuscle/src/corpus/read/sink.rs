@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
 use super::guess;
-use super::options::ReadOptions;
+use super::options::{Format, ReadOptions};
 use super::row::{Fault, Fields, Row, Value, Whole, listed};
 use crate::corpus::Document;
 use crate::{Error, Result};
@@ -38,6 +38,7 @@ impl Skipped {
 pub(super) struct Told {
     pub(super) skipped: Skipped,
     pub(super) notes: Vec<String>,
+    pub(super) format: Option<Format>,
 }
 
 /// What the reading thread sends.
@@ -113,6 +114,13 @@ impl Sink {
             names: BTreeSet::new(),
             settled: !(find_text || find_label),
             taken_label: None,
+        }
+    }
+
+    /// What the source at hand is.
+    pub(super) fn is_of(&self, format: Format) {
+        if let Ok(mut told) = self.told.lock() {
+            told.format.get_or_insert(format);
         }
     }
 
