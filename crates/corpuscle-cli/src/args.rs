@@ -66,6 +66,33 @@ pub(crate) enum Command {
     Words(Words),
     /// Lists the stages and presets that recipes are made of
     Stages,
+    /// Shows what this machine and this build have: cores, instruction sets, memory, where things are kept
+    Doctor,
+    /// Prints the script that completes commands and flags in a shell
+    Completions(Completions),
+    /// Writes the manual pages
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: CompletedShell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CompletedShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder they are written to; made if it is not there
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: PathBuf,
 }
 
 /// How documents are read.

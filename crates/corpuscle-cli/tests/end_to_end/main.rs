@@ -15,6 +15,7 @@ mod projecting;
 mod recommending;
 mod same_bits;
 mod support;
+mod terminal;
 mod terms;
 mod tuning;
 mod updating;
