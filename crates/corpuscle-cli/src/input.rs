@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corpuscle::Run;
-use corpuscle::corpus::{Documents, Filter, Format, ReadOptions, read};
+use corpuscle::corpus::{Documents, Filter, Format, Numbers, ReadOptions, read};
 
 use crate::args::{InputFormat, Reading};
 use crate::output::WrongCall;
@@ -43,6 +43,17 @@ pub(crate) fn options(reading: &Reading) -> anyhow::Result<ReadOptions> {
 /// The same for commands that learn from labels or measure by them.
 pub(crate) fn labelled_options(reading: &Reading) -> anyhow::Result<ReadOptions> {
     Ok(ReadOptions { find_label: reading.label.is_none(), ..options(reading)? })
+}
+
+/// The same with the fields of numbers that recipes or a model read.
+pub(crate) fn with_numbers(options: ReadOptions, fields: impl IntoIterator<Item = Numbers>) -> ReadOptions {
+    let mut numbers: Vec<Numbers> = Vec::new();
+    for field in fields {
+        if !numbers.contains(&field) {
+            numbers.push(field);
+        }
+    }
+    ReadOptions { numbers, ..options }
 }
 
 /// The same without labels and without filters, which are about the labelled data.

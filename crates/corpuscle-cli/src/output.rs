@@ -49,6 +49,9 @@ pub(crate) fn complain(error: &anyhow::Error) {
 const HINTS: &[(&str, &str, &str)] = &[
     ("format cannot be told", "--input-format", "name it with --input-format"),
     ("no field `", "--text", "name fields with --text, --label, --id"),
+    ("is a zip archive", "--input-format", "a workbook without its name is read with --input-format excel"),
+    ("was taken for it; say which of them", "--label", "name it with --label"),
+    ("has no sheet `", "--sheet", "name it with --sheet"),
     ("is longer than the limit", "--max-line", "--max-line raises it"),
     ("a weight is a finite number", "--weight", "name another field with --weight"),
     ("documents has a label, so there is nothing", "--label", "name the field with --label"),

@@ -116,8 +116,8 @@ fn numbers_come_from_lists_and_cells_and_their_faults_have_a_line() {
     let numbers = vec![Numbers { field: "e".into(), width: None }];
     let options = ReadOptions { numbers, ..Default::default() };
     let found = documents("t.jsonl", "{\"text\":\"x\",\"e\":[1,-2.5e-1]}\n", &options).unwrap();
-    assert_eq!(found[0].numbers, [vec![1.0, -0.25]]);
-    assert_eq!(documents("t.csv", "text,e\nx,3\n", &options).unwrap()[0].numbers, [vec![3.0]]);
+    assert_eq!(found[0].numbers, [("e".into(), vec![1.0, -0.25])]);
+    assert_eq!(documents("t.csv", "text,e\nx,3\n", &options).unwrap()[0].numbers, [("e".into(), vec![3.0])]);
     for (second, reason) in [
         ("{\"text\":\"x\",\"e\":[1]}", "has 1 numbers; 2 are wanted"),
         ("{\"text\":\"x\",\"e\":[1,\"a\"]}", "`a` at place 2"),

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     if let Some(path) = &args.report {
         input::check_writable(path)?;
     }
-    let Data { documents, labels, splits, protocol, skipped } = read(args, run)?;
+    let Data { documents, labels, splits, protocol, skipped } = read(args, &recipes, run)?;
     let mut kept = match &args.results {
         Some(path) => Some(ResultsFile::open(path, &recipes, &documents, &splits, run.seed())?),
         None => None,
@@ -84,8 +84,9 @@ struct Data {
     skipped: u64,
 }
 
-fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
-    let options = input::labelled_options(&args.reading)?;
+fn read(args: &Compare, recipes: &[Recipe], run: &Run) -> anyhow::Result<Data> {
+    let fields = recipes.iter().flat_map(Recipe::number_fields);
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, fields);
     let mut skipped = 0;
     let mut part = |value: Option<(&str, &str)>| -> anyhow::Result<Vec<Document>> {
         let mut options = options.clone();

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
             recommend::fit(documents, SEARCH, &args.data, &args.unlabelled, args.updatable, everywhere, run)?;
         return finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run);
     };
-    let options = input::labelled_options(&args.reading)?;
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, recipe.number_fields());
     let mut labelled = input::open(&args.data, &options)?;
     let mut unlabelled = match args.unlabelled.is_empty() {
         true => None,

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod browser;
+mod columns;
 mod comparing;
 mod corpora;
 mod embedding;

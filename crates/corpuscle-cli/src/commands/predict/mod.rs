@@ -19,7 +19,7 @@ use crate::output::{self, WrongCall};
 use rows::{Names, Rows};
 
 pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
-    let options = ReadOptions { keep: args.keep, ..input::options(&args.reading)? };
+    let options = input::options(&args.reading)?;
     let named = args.format.or_else(|| args.output.as_deref().and_then(by_name));
     let wrong = |reason: &str| Err(WrongCall(reason.to_string()).into());
     match named {
@@ -37,13 +37,18 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
         ))
         .into());
     }
+    let fields = model.number_fields();
     if args.data.is_empty() && io::stdin().is_terminal() {
+        if let Some(numbers) = fields.first() {
+            return wrong(&format!("this model reads the field `{}`; name data that have it", numbers.field));
+        }
         if args.output.is_some() || args.keep || everywhere.json {
             return wrong("name the data, or `-` for standard input");
         }
         return ask::run(&model, args, everywhere.quiet, run);
     }
     let data = if args.data.is_empty() { vec!["-".to_string()] } else { args.data.clone() };
+    let options = ReadOptions { keep: args.keep, ..input::with_numbers(options, fields) };
     let mut documents = input::open(&data, &options)?;
     if everywhere.json {
         let mut rows = Vec::new();
@@ -116,8 +121,7 @@ fn predict_all(
     let quiet = run.quiet();
     run.watch("predict", None, || {
         for_each_batch(documents, run, |batch| {
-            let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-            let predictions = model.predict(&texts, &quiet)?;
+            let predictions = model.predict_documents(&batch, &quiet)?;
             each(batch, &predictions)
         })
     })

@@ -2,6 +2,7 @@
 //! and filters are written once, here.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -77,7 +78,7 @@ pub(super) struct Fields {
     id: Option<usize>,
     id_is_named: bool,
     weight: Option<usize>,
-    numbers: Vec<(usize, Numbers)>,
+    numbers: Vec<(usize, Arc<str>, Numbers)>,
     filters: Vec<(usize, Filter)>,
     /// Fields the caller named that may be missing in some rows but not in all.
     expected: Vec<usize>,
@@ -107,7 +108,7 @@ impl Fields {
         fields.weight = fields.add(options.weight.as_deref().unwrap_or("weight"));
         for wanted in &options.numbers {
             if let Some(slot) = fields.add(&wanted.field) {
-                fields.numbers.push((slot, wanted.clone()));
+                fields.numbers.push((slot, wanted.field.as_str().into(), wanted.clone()));
             }
         }
         for filter in &options.filters {
@@ -156,7 +157,7 @@ impl Fields {
 
     /// The slots without which no row can be a document.
     pub(super) fn required(&self) -> impl Iterator<Item = usize> + '_ {
-        let numbers = self.numbers.iter().map(|(slot, _)| *slot);
+        let numbers = self.numbers.iter().map(|(slot, ..)| *slot);
         self.text.iter().copied().chain(self.id.filter(|_| self.id_is_named)).chain(numbers)
     }
 
@@ -180,8 +181,9 @@ impl Fields {
         let labels = self.labels(&row)?;
         let weight = self.weight(&row)?;
         let id = self.id(&row)?.unwrap_or_else(|| number.to_string());
-        let numbers =
-            self.numbers.iter().map(|(slot, wanted)| self.numbers(&row[*slot], wanted)).collect::<Result<_, _>>()?;
+        let read =
+            |(slot, name, of): &(usize, Arc<str>, Numbers)| Ok((Arc::clone(name), self.numbers(&row[*slot], of)?));
+        let numbers = self.numbers.iter().map(read).collect::<Result<_, _>>()?;
         let text = self.text(&mut row)?;
         Ok(Some(Document { id, text, labels, weight, numbers, row: None }))
     }
@@ -294,7 +296,7 @@ impl Fields {
 
     /// From the first row that has them on, every row must have as many numbers.
     pub(super) fn fix_widths(&mut self, document: &Document) {
-        for ((_, wanted), numbers) in self.numbers.iter_mut().zip(&document.numbers) {
+        for ((_, _, wanted), (_, numbers)) in self.numbers.iter_mut().zip(&document.numbers) {
             wanted.width = wanted.width.or(Some(numbers.len()));
         }
     }
@@ -394,8 +396,8 @@ mod tests {
         let numbers = Numbers { field: "e".into(), width: None };
         let options = ReadOptions { numbers: vec![numbers.clone()], ..Default::default() };
         let read = |value: Value<'static>| document(&options, &[("text", "x".into()), ("e", value)]);
-        assert_eq!(read(list(&["1", "-2.5"])).unwrap().unwrap().numbers, [vec![1.0, -2.5]]);
-        assert_eq!(read(" 3 ".into()).unwrap().unwrap().numbers, [vec![3.0]]);
+        assert_eq!(read(list(&["1", "-2.5"])).unwrap().unwrap().numbers, [("e".into(), vec![1.0, -2.5])]);
+        assert_eq!(read(" 3 ".into()).unwrap().unwrap().numbers, [("e".into(), vec![3.0])]);
         for (bad, said) in [
             (Value::Null, "is null"),
             ("".into(), "is empty"),
