@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Train(Train),
     /// Adds documents to a model trained with --updatable, without the old texts
     Update(Update),
-    /// Gives each document its label: one row out for every row in, in order
+    /// Gives each document its label: one row out for every row in, in order; without DATA, answers lines as they are typed
     Predict(Predict),
     /// Measures a model on labelled documents
     Evaluate(Evaluate),
@@ -66,15 +66,42 @@ pub(crate) enum Command {
     Words(Words),
     /// Lists the stages and presets that recipes are made of
     Stages,
+    /// Shows what this machine and this build have: cores, instruction sets, memory, where things are kept
+    Doctor,
+    /// Prints the script that completes commands and flags in a shell
+    Completions(Completions),
+    /// Writes the manual pages
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: CompletedShell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CompletedShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder they are written to; made if it is not there
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: PathBuf,
 }
 
 /// How documents are read.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Reading {
-    /// Field with the text; several joined with `+` (title+text)
-    #[arg(long, value_name = "FIELD", default_value = "text")]
-    pub(crate) text: String,
-    /// Field with the label or list of labels [default: label, else labels]
+    /// Field with the text; several joined with `+` (title+text) [default: text, else the only one that can be it]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) text: Option<String>,
+    /// Field with the label or list of labels [default: label, else labels, else the only one that can be it]
     #[arg(long, value_name = "FIELD")]
     pub(crate) label: Option<String>,
     /// Field with the id [default: id, else the row number]
@@ -89,6 +116,9 @@ pub(crate) struct Reading {
     /// Format of the data [default: found out]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Sheet of a workbook [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Takes quotes in CSV or TSV data as plain characters
     #[arg(long)]
     pub(crate) no_quotes: bool,
@@ -112,6 +142,8 @@ pub(crate) enum InputFormat {
     Folders,
     Reuters,
     Parquet,
+    Excel,
+    Lines,
 }
 
 #[derive(Debug, Args)]
@@ -173,8 +205,8 @@ pub(crate) struct Predict {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Files, folders or globs; `-` is standard input
-    #[arg(required = true, value_name = "DATA")]
+    /// Files, folders or globs; `-` is standard input [default: standard input; on a terminal, line by line]
+    #[arg(value_name = "DATA")]
     pub(crate) data: Vec<String>,
     /// The K best classes of each document, with their scores
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
@@ -182,9 +214,13 @@ pub(crate) struct Predict {
     /// Probabilities
     #[arg(long)]
     pub(crate) proba: bool,
-    /// How the rows are written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Tsv)]
-    pub(crate) format: RowFormat,
+    /// Gives all columns of the data back, with the label beside them
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// How the rows are written [default: as the name of the output says; else tsv, with --keep as the data if that is jsonl
+    /// or tsv, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RowFormat>,
     /// Writes to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -198,6 +234,7 @@ pub(crate) enum RowFormat {
     Csv,
     Jsonl,
     Fasttext,
+    Parquet,
 }
 
 #[derive(Debug, Args)]

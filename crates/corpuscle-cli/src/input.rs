@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corpuscle::Run;
-use corpuscle::corpus::{Documents, Filter, Format, ReadOptions, read};
+use corpuscle::corpus::{Documents, Filter, Format, Numbers, ReadOptions, read};
 
 use crate::args::{InputFormat, Reading};
 use crate::output::WrongCall;
@@ -12,7 +12,7 @@ use crate::output::WrongCall;
 pub(crate) fn options(reading: &Reading) -> anyhow::Result<ReadOptions> {
     let filters = reading.filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>()?;
     let options = ReadOptions {
-        text: reading.text.clone(),
+        text: reading.text.clone().unwrap_or(ReadOptions::default().text),
         label: reading.label.clone(),
         id: reading.id.clone(),
         weight: reading.weight.clone(),
@@ -25,20 +25,41 @@ pub(crate) fn options(reading: &Reading) -> anyhow::Result<ReadOptions> {
             InputFormat::Folders => Format::Folders,
             InputFormat::Reuters => Format::ReutersSgml,
             InputFormat::Parquet => Format::Parquet,
+            InputFormat::Excel => Format::Excel,
+            InputFormat::Lines => Format::Lines,
         }),
         quoting: !reading.no_quotes,
         max_line: reading.max_line as usize * (1 << 20),
         label_separator: reading.label_separator,
         skip_bad: reading.skip_bad,
+        sheet: reading.sheet.clone(),
+        find_text: reading.text.is_none(),
+        ..ReadOptions::default()
     };
     options.check()?;
     Ok(options)
 }
 
+/// The same for commands that learn from labels or measure by them.
+pub(crate) fn labelled_options(reading: &Reading) -> anyhow::Result<ReadOptions> {
+    Ok(ReadOptions { find_label: reading.label.is_none(), ..options(reading)? })
+}
+
+/// The same with the fields of numbers that recipes or a model read.
+pub(crate) fn with_numbers(options: ReadOptions, fields: impl IntoIterator<Item = Numbers>) -> ReadOptions {
+    let mut numbers: Vec<Numbers> = Vec::new();
+    for field in fields {
+        if !numbers.contains(&field) {
+            numbers.push(field);
+        }
+    }
+    ReadOptions { numbers, ..options }
+}
+
 /// The same without labels and without filters, which are about the labelled data.
 pub(crate) fn without_labels(options: &ReadOptions) -> ReadOptions {
     // An empty name is no field at all.
-    ReadOptions { label: Some(String::new()), filters: Vec::new(), ..options.clone() }
+    ReadOptions { label: Some(String::new()), find_label: false, filters: Vec::new(), ..options.clone() }
 }
 
 /// Opens the data.
@@ -46,8 +67,11 @@ pub(crate) fn open(data: &[String], options: &ReadOptions) -> anyhow::Result<Doc
     Ok(read(data, options)?)
 }
 
-/// Warns of rows that were left out, and says how many.
+/// Says what was taken for granted, warns of rows that were left out, and says how many.
 pub(crate) fn report_skipped(documents: &Documents, run: &Run) -> u64 {
+    for note in documents.notes() {
+        run.warn(&note);
+    }
     let skipped = documents.skipped();
     if skipped.count > 0 {
         run.warn(&format!(

@@ -10,6 +10,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use corpuscle::Run;
 use serde_json::{Map, Value};
 
+use crate::screen::{self, Colour, painted};
+
 /// The call itself was wrong: exit code 2.
 #[derive(Debug)]
 pub(crate) struct WrongCall(pub(crate) String);
@@ -38,7 +40,8 @@ pub(crate) fn complain(error: &anyhow::Error) {
         }
     }
     // Nobody is left to tell when stderr is gone.
-    let _ = writeln!(io::stderr().lock(), "{}", with_hints(&text));
+    let told = with_hints(&text);
+    let _ = writeln!(io::stderr().lock(), "{}", told.replacen("corpuscle", &painted("corpuscle", Colour::Red), 1));
 }
 
 /// Phrases of the library's messages, a flag of this command that helps, and the words about it. The library knows no
@@ -46,6 +49,9 @@ pub(crate) fn complain(error: &anyhow::Error) {
 const HINTS: &[(&str, &str, &str)] = &[
     ("format cannot be told", "--input-format", "name it with --input-format"),
     ("no field `", "--text", "name fields with --text, --label, --id"),
+    ("is a zip archive", "--input-format", "a workbook without its name is read with --input-format excel"),
+    ("was taken for it; say which of them", "--label", "name it with --label"),
+    ("has no sheet `", "--sheet", "name it with --sheet"),
     ("is longer than the limit", "--max-line", "--max-line raises it"),
     ("a weight is a finite number", "--weight", "name another field with --weight"),
     ("documents has a label, so there is nothing", "--label", "name the field with --label"),
@@ -101,8 +107,23 @@ pub(crate) fn round(value: f64, places: i32) -> f64 {
     (value * unit).round() / unit
 }
 
-/// A table with a heading; the columns after the first `left` are aligned to the right.
+/// A table with a heading; the columns after the first `left` are aligned to the right. On a terminal it is as wide as that:
+/// what is too long in the longest of the `left` columns, or else in the last, loses its middle.
 pub(crate) fn table(heading: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    table_within(screen::width(), heading, left, rows)
+}
+
+/// The same within a width.
+pub(crate) fn table_within(
+    width: Option<usize>,
+    heading: &[&str],
+    left: usize,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+    if let Some(width) = width {
+        fit(&mut rows, heading, left, width);
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(heading.to_vec());
@@ -117,6 +138,34 @@ pub(crate) fn table(heading: &[&str], left: usize, rows: impl IntoIterator<Item 
     }
     let text: Vec<String> = table.lines().map(|line| line.trim_end().to_string()).collect();
     text.join("\n") + "\n"
+}
+
+/// The fewest characters a column of texts is cut to.
+const NARROW: usize = 16;
+
+/// Cuts the texts of one column so that the table is no wider than `width`, where that can be.
+fn fit(rows: &mut [Vec<String>], heading: &[&str], left: usize, width: usize) {
+    let length = |text: &str| text.chars().count();
+    let mut widths: Vec<usize> = heading.iter().map(|name| length(name)).collect();
+    for row in rows.iter() {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = length(cell).max(*widest);
+        }
+    }
+    let whole = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+    let mut over = whole.saturating_sub(width);
+    // The last column of some tables is a remark.
+    let texts = (0..left.min(widths.len())).max_by_key(|&column| widths[column]);
+    let remark = widths.len().checked_sub(1).filter(|&last| heading[last].is_empty());
+    for column in remark.into_iter().chain(texts) {
+        let narrow = widths[column].saturating_sub(over).max(NARROW.min(widths[column]));
+        over -= (widths[column] - narrow).min(over);
+        for row in rows.iter_mut() {
+            if let Some(cell) = row.get_mut(column) {
+                *cell = screen::cut(cell, narrow);
+            }
+        }
+    }
 }
 
 /// Lines of `name  value`.
@@ -161,6 +210,21 @@ mod tests {
     fn tables_line_up() {
         let text = table(&["class", "F1"], 1, [vec!["a".into(), "1".into()], vec!["long name".into(), "10".into()]]);
         assert_eq!(text, "class      F1\na           1\nlong name  10\n");
+    }
+
+    #[test]
+    fn tables_fit_their_width_where_they_can() {
+        let rows = || [vec!["words | tfidf(sublinear=true) | svm".into(), "86.12 %".into(), "clearly behind".into()]];
+        let lines = |width| table_within(Some(width), &["recipe", "accuracy", ""], 1, rows());
+        for width in [40, 50, 60] {
+            let text = lines(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            assert!(text.contains('…') && text.contains("86.12 %"), "{text}");
+        }
+        assert!(!lines(200).contains('…'));
+        // Figures are never cut.
+        assert!(lines(5).contains("86.12 %"));
+        assert_eq!(table_within(None, &["recipe", "accuracy", ""], 1, rows()), lines(200));
     }
 
     #[test]

@@ -38,9 +38,11 @@ impl Terminal {
 
     /// Shows a table below the bar, instead of the one shown before. It goes when the bar goes.
     pub(crate) fn table(&self, text: &str) {
-        const TEMPLATE: &str = "[{bar:32}] {human_pos}/{human_len}  {elapsed}, {eta} left\n{msg}";
+        const KNOWN: &str = "[{bar:32}] {human_pos}/{human_len}  {elapsed}, {eta} left\n{msg}";
+        const UNKNOWN: &str = "{spinner} {elapsed}\n{msg}";
         self.with_bar(|bar| {
-            if let (Some(bar), Ok(style)) = (bar, ProgressStyle::with_template(TEMPLATE)) {
+            let template = if bar.as_ref().is_some_and(|bar| bar.length().is_some()) { KNOWN } else { UNKNOWN };
+            if let (Some(bar), Ok(style)) = (bar, ProgressStyle::with_template(template)) {
                 bar.set_style(style.progress_chars("=> "));
                 bar.set_message(text.trim_end().to_string());
             }
@@ -96,6 +98,7 @@ impl Progress for Terminal {
     }
 
     fn warn(&self, message: &str) {
-        self.say(&format!("warning: {}", crate::output::with_hints(message)));
+        let word = crate::screen::painted("warning:", crate::screen::Colour::Yellow);
+        self.say(&format!("{word} {}", crate::output::with_hints(message)));
     }
 }

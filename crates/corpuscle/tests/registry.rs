@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use corpuscle::Run;
-use corpuscle::corpus::{Labels, demo};
+use corpuscle::corpus::{Document, Labels, demo};
+use corpuscle::matrix::Dense;
 use corpuscle::params::Kind;
 use corpuscle::recipe::{Corpus, Model, Predictions, Recipe, Registry, Stage, StageKind};
 
@@ -91,15 +92,32 @@ fn corpus(recipe: &Recipe, several: bool, run: &Run) -> Corpus {
     let labels = Labels::with_classes(classes.clone(), rows.collect::<Vec<_>>()).unwrap();
     assert_eq!(labels.is_multi_label(), several);
     let texts: Vec<String> = documents.iter().map(|document| mail(&document.text)).collect();
-    Corpus::from_columns(&texts, labels, None, recipe.words(), run).unwrap()
+    let corpus = Corpus::from_columns(&texts, labels, None, recipe.words(), run).unwrap();
+    let fields = recipe.number_fields().into_iter();
+    fields.fold(corpus, |corpus, wanted| {
+        let rows = texts.iter().flat_map(|text| numbers(text)).collect::<Vec<f32>>();
+        corpus.with_column(&wanted.field, Dense::new(texts.len(), 3, rows).unwrap()).unwrap()
+    })
 }
 
-fn texts() -> Vec<String> {
+/// Three numbers that have something to do with a text.
+fn numbers(text: &str) -> [f32; 3] {
+    let count = |letter: char| text.chars().filter(|&c| c == letter).count() as f32;
+    [count('e') / 10.0, count('p') - 1.0, 0.5]
+}
+
+/// Documents with the fields of numbers that the recipe reads.
+fn documents(recipe: &Recipe) -> Vec<Document> {
     let demo = demo().unwrap();
-    let documents = demo.train.into_iter().take(2).chain(demo.test.into_iter().take(10));
-    let mut texts: Vec<String> = documents.map(|document| mail(&document.text)).collect();
+    let known = demo.train.into_iter().take(2).chain(demo.test.into_iter().take(10));
+    let mut texts: Vec<String> = known.map(|document| mail(&document.text)).collect();
     texts.extend([String::new(), "zzyzx qwxv".to_string()]);
-    texts
+    let document = |text: String| {
+        let fields = recipe.number_fields().into_iter();
+        let document = Document::new("", text.clone());
+        fields.fold(document, |document, wanted| document.with_numbers(wanted.field, numbers(&text).to_vec()))
+    };
+    texts.into_iter().map(document).collect()
 }
 
 fn ensure(good: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
@@ -138,18 +156,18 @@ fn check(text: &str, several: bool) -> Result<(), String> {
     })?;
     ensure(loaded.widths().ok() == model.widths().ok(), || "loaded it has other widths".into())?;
 
-    let texts = texts();
-    let represented = |model: &Model| model.represent_texts(&texts, &one).map_err(said("represent"));
+    let documents = documents(&recipe);
+    let represented = |model: &Model| model.represent_documents(&documents, &one).map_err(said("represent"));
     ensure(represented(&model)? == represented(&loaded)?, || "loaded it represents documents otherwise".into())?;
     if recipe.classifier().is_none() {
         return Ok(());
     }
-    let found = model.predict(&texts, &one).map_err(said("predict"))?;
-    let again = loaded.predict(&texts, &two).map_err(said("predict when loaded"))?;
+    let found = model.predict_documents(&documents, &one).map_err(said("predict"))?;
+    let again = loaded.predict_documents(&documents, &two).map_err(said("predict when loaded"))?;
     ensure(same(&found, &again), || "loaded it predicts something else".into())?;
     ensure(found.scores.values().iter().all(|score| score.is_finite()), || "a score is not finite".into())?;
     let probabilities = found.probabilities.as_ref().ok_or("it has no probabilities")?;
-    for (row, text) in texts.iter().enumerate() {
+    for (row, Document { text, .. }) in documents.iter().enumerate() {
         let values = probabilities.row(row);
         ensure(values.iter().all(|value| (0.0..=1.0).contains(value)), || {
             format!("probabilities {values:?}: {text:?}")
@@ -158,25 +176,30 @@ fn check(text: &str, several: bool) -> Result<(), String> {
         ensure(several || (sum - 1.0).abs() < 1e-4, || format!("probabilities sum to {sum}: {text:?}"))?;
         ensure(several || found.labels[row].len() == 1, || format!("labels {:?}: {text:?}", found.labels[row]))?;
     }
-    explain(&model, &loaded, &texts[..2])
+    explain(&model, &loaded, &documents[..2])
 }
 
 /// Terms of the document with finite amounts, the same from the file.
-fn explain(model: &Model, loaded: &Model, texts: &[String]) -> Result<(), String> {
+fn explain(model: &Model, loaded: &Model, documents: &[Document]) -> Result<(), String> {
     let run = Run::new(42, 1).unwrap();
     let classes = model.classes().len() as u32;
-    for text in texts {
+    let fields: Vec<String> = model.number_fields().into_iter().map(|wanted| format!("{}[", wanted.field)).collect();
+    for document in documents {
+        let text = &document.text;
         let tokens = model.recipe().words().tokenize(&[text], &run).unwrap();
         let words: BTreeSet<&str> = tokens.words(0).collect();
         let (mut useful, mut all) = (0, 0);
         for class in 0..classes {
             let weigh = |model: &Model| {
-                model.weigh_terms(text, class, Some((class + 1) % classes), &run).map_err(|e| format!("explain: {e}"))
+                model
+                    .weigh_document(document, class, Some((class + 1) % classes), &run)
+                    .map_err(|e| format!("explain: {e}"))
             };
             let (weighing, parts) = weigh(model)?;
             for part in &parts {
                 ensure(part.amount.is_finite(), || format!("explain: {} has {}", part.term, part.amount))?;
-                let known = part.term.split(' ').all(|word| words.contains(word));
+                let known = part.term.split(' ').all(|word| words.contains(word))
+                    || fields.iter().any(|field| part.term.starts_with(field));
                 ensure(known, || format!("explain: `{}` is not in {text:?}", part.term))?;
             }
             ensure((weighing, parts.clone()) == weigh(loaded)?, || "loaded it explains otherwise".into())?;

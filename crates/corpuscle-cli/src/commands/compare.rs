@@ -11,6 +11,7 @@ use super::label_curve;
 use crate::args::{Compare, Everywhere};
 use crate::input;
 use crate::output::{self, WrongCall, percent};
+use crate::screen;
 
 /// Draws when nothing is said.
 const RUNS: u32 = 10;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     if let Some(path) = &args.report {
         input::check_writable(path)?;
     }
-    let Data { documents, labels, splits, protocol, skipped } = read(args, run)?;
+    let Data { documents, labels, splits, protocol, skipped } = read(args, &recipes, run)?;
     let mut kept = match &args.results {
         Some(path) => Some(ResultsFile::open(path, &recipes, &documents, &splits, run.seed())?),
         None => None,
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
     let comparison = compare_with(&recipes, &documents, &splits, kept.as_mut(), &run, |comparison| {
         if let Some(terminal) = &live {
             let best = comparison.best().unwrap_or(0);
-            terminal.table(&table(comparison, best, &vec![None; comparison.recipes.len()]));
+            let tests = vec![None; comparison.recipes.len()];
+            terminal.table(&table(screen::progress_width(), comparison, best, &tests));
         }
     })?;
     let run = &run;
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &Compare, everywhere: &Everywhere, run: &Run) -> anyhow:
         labels.n_classes(),
         run.seed()
     );
-    output::print_text(&(heading + &table(&comparison, best, &tests)))
+    output::print_text(&(heading + &table(screen::width(), &comparison, best, &tests)))
 }
 
 /// What is compared on.
@@ -82,8 +84,9 @@ struct Data {
     skipped: u64,
 }
 
-fn read(args: &Compare, run: &Run) -> anyhow::Result<Data> {
-    let options = input::options(&args.reading)?;
+fn read(args: &Compare, recipes: &[Recipe], run: &Run) -> anyhow::Result<Data> {
+    let fields = recipes.iter().flat_map(Recipe::number_fields);
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, fields);
     let mut skipped = 0;
     let mut part = |value: Option<(&str, &str)>| -> anyhow::Result<Vec<Document>> {
         let mut options = options.clone();
@@ -171,7 +174,7 @@ fn rows(comparison: &Comparison, tests: &[Option<(TTest, f64)>]) -> Vec<Value> {
     figures.collect()
 }
 
-fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -> String {
+fn table(width: Option<usize>, comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -> String {
     let points = |value: f64| format!("{:+.2}", 100.0 * value);
     let rows = comparison.recipes.iter().zip(tests).enumerate().map(|(index, (outcomes, test))| {
         let (accuracy, deviation) = outcomes.spread(|outcome| outcome.accuracy);
@@ -200,6 +203,6 @@ fn table(comparison: &Comparison, best: usize, tests: &[Option<(TTest, f64)>]) -
     });
     let heading =
         ["recipe", "accuracy", "macro F1", "to best", "95 % interval", "p", "train", "predict", "memory", "model"];
-    output::table(&heading, 1, rows)
+    output::table_within(width, &heading, 1, rows)
         + "* the best mean accuracy; p of a paired t-test against it, corrected for all comparisons (Holm)\n"
 }

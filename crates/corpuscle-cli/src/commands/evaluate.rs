@@ -1,5 +1,7 @@
 //! `corpuscle evaluate`: every metric of a model on labelled documents.
 
+use std::sync::Arc;
+
 use corpuscle::Run;
 use corpuscle::corpus::{Document, Labels};
 use corpuscle::matrix::Dense;
@@ -16,11 +18,11 @@ use crate::output::{self, percent};
 const WIDEST_CONFUSION: usize = 24;
 
 pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
-    let options = input::options(&args.reading)?;
     if let Some(path) = &args.report {
         input::check_writable(path)?;
     }
     let (model, _) = inspect::open(&args.model, run)?;
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, model.number_fields());
     let mut documents = input::open(&args.data, &options)?;
     let measured = measure(&model, &mut documents, args.report.is_some(), run)?;
     let skipped = input::report_skipped(&documents, run);
@@ -99,8 +101,21 @@ pub(super) struct Measured {
     pub(super) ids: Vec<String>,
     /// Empty unless texts were asked for.
     pub(super) texts: Vec<String>,
+    /// The fields of numbers beside the texts.
+    pub(super) numbers: Vec<Vec<(Arc<str>, Vec<f32>)>>,
     /// Labels of the data that the model does not know.
     pub(super) unseen: Vec<String>,
+}
+
+impl Measured {
+    /// The documents of some rows, where texts were asked for.
+    pub(super) fn documents(&self, rows: impl IntoIterator<Item = usize>) -> Vec<Document> {
+        let document = |row: usize| Document {
+            numbers: self.numbers[row].clone(),
+            ..Document::new(self.ids[row].clone(), self.texts[row].clone())
+        };
+        rows.into_iter().map(document).collect()
+    }
 }
 
 /// Predicts all documents batch by batch and compares with their labels.
@@ -112,10 +127,11 @@ where
     let quiet = run.quiet();
     let classes = model.classes().len();
     let (mut ids, mut texts, mut lists, mut labels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut numbers = Vec::new();
     let (mut scores, mut probabilities) = (Dense::zeros(0, classes), Some(Dense::zeros(0, classes)));
     run.watch("predict", None, || {
         for_each_batch(documents, run, |batch| {
-            let predictions = model.predict(&batch.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), &quiet)?;
+            let predictions = model.predict_documents(&batch, &quiet)?;
             scores.append_rows(&predictions.scores)?;
             labels.extend(predictions.labels);
             probabilities = match (probabilities.take(), predictions.probabilities) {
@@ -130,6 +146,7 @@ where
                 lists.push(document.labels);
                 if keep_texts {
                     texts.push(document.text);
+                    numbers.push(document.numbers);
                 }
             }
             anyhow::Ok(())
@@ -153,7 +170,7 @@ where
         };
         Evaluation::of(&truth, &predicted, Some(&scores))
     })?;
-    Ok(Measured { evaluation, truth, scores, probabilities, labels, ids, texts, unseen })
+    Ok(Measured { evaluation, truth, scores, probabilities, labels, ids, texts, numbers, unseen })
 }
 
 fn warn_of_oddities(measured: &Measured, run: &Run) {

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Explain, everywhere: &Everywhere, run: &Run) -> anyhow:
         input::check_writable(path)?;
     }
     let (model, _) = open(&args.model, run)?;
-    let options = input::options(&args.reading)?;
+    let options = input::with_numbers(input::options(&args.reading)?, model.number_fields());
     let mut source = input::open(&args.data, &options)?;
     let documents: Vec<Document> = run.watch("read", None, || (&mut source).collect::<Result<_, _>>())?;
     input::report_skipped(&source, run);
@@ -73,16 +73,20 @@ fn explain<'a>(
     near: usize,
     run: &Run,
 ) -> anyhow::Result<Explained<'a>> {
-    let x = model.represent_texts(&[document.text.as_str()], run)?;
+    let x = model.represent_documents(std::slice::from_ref(document), run)?;
     let said = model.predict_matrix(&x, run)?;
     let scores = said.scores.row(0);
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     let best = order.first().copied().unwrap_or(0);
     let second = order.get(1).copied();
-    let (weighing, terms) = model.weigh_terms(&document.text, best as u32, second.map(|class| class as u32), run)?;
+    let (weighing, terms) = model.weigh_document(document, best as u32, second.map(|class| class as u32), run)?;
     let words: Vec<&str> = terms.iter().take(WORDS).map(|part| part.term.as_str()).collect();
-    let associated = model.reconstruct(&words, run)?.unwrap_or_default();
+    // Words on their own have none of the numbers that some models read.
+    let associated = match model.number_fields().is_empty() {
+        true => model.reconstruct(&words, run)?.unwrap_or_default(),
+        false => Vec::new(),
+    };
     let counts_as = words.iter().zip(associated).map(|(word, list)| {
         let others = list.into_iter().filter(|(term, weight)| term != word && *weight > 0.0);
         (word.to_string(), others.take(ASSOCIATED).map(|(term, _)| term).collect::<Vec<_>>())

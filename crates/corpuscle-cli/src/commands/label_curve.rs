@@ -30,7 +30,8 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
         input::check_writable(path)?;
     }
     let draws = args.runs.unwrap_or(DRAWS) as usize;
-    let options = input::options(&args.reading)?;
+    let fields = recipes.iter().flat_map(Recipe::number_fields);
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, fields);
     let parts = run.watch("read", None, || read(args, &options, run))?;
     let curves = label_curves(recipes, &parts.documents, &parts.split, &counts, draws, run)?;
     let heading = format!(

@@ -2,11 +2,13 @@
 
 mod compare;
 mod demo;
+mod doctor;
 mod embed;
 mod evaluate;
 mod explain;
 mod inspect;
 mod label_curve;
+mod manual;
 mod page;
 mod predict;
 mod recommend;
@@ -47,6 +49,9 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Similar(args) => similar::run(args, everywhere, &run),
         Command::Words(args) => words::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
+        Command::Doctor => doctor::run(everywhere, &run),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::pages(args),
     }
 }
 

@@ -12,6 +12,7 @@ use super::train::{self, Choice};
 use crate::args::{Everywhere, Recommend};
 use crate::input;
 use crate::output::{self, percent};
+use crate::screen;
 
 /// Documents that the time of a prediction is measured on.
 const TIMED: usize = 500;
@@ -71,19 +72,36 @@ fn look(
 ) -> anyhow::Result<Recommendation> {
     let (run, terminal) = super::watched(everywhere, run);
     let params = RecommendParams { budget, ..RecommendParams::default() };
-    let mut shown: Vec<(usize, Fate)> = Vec::new();
+    let mut said: Vec<bool> = Vec::new();
     let found = recommend(documents, &params, &run, |standings| {
         let Some(terminal) = &terminal else { return };
-        shown.resize(standings.len(), (0, Fate::NotTried));
-        for (standing, shown) in standings.iter().zip(&mut shown) {
-            let now = (standing.folds.len(), standing.fate.clone());
-            if *shown != now {
+        if terminal.redraws() {
+            return terminal.table(&live(standings));
+        }
+        // A log gets a line for each recipe, when its first fold is there or when it is given up.
+        said.resize(standings.len(), false);
+        for (standing, said) in standings.iter().zip(&mut said) {
+            if !*said && (!standing.folds.is_empty() || !matches!(standing.fate, Fate::Finished | Fate::NotTried)) {
                 terminal.say(&progress(standing));
-                *shown = now;
+                *said = true;
             }
         }
     })?;
     Ok(found)
+}
+
+/// How the recipes stand, a line for each.
+fn live(standings: &[Standing]) -> String {
+    let rows = standings.iter().map(|standing| {
+        let folds = standing.folds.len();
+        let figure = if folds == 0 { "-".to_string() } else { percent(mean(standing)) };
+        let fate = match &standing.fate {
+            Fate::NotTried => String::new(),
+            fate => reason(fate, folds),
+        };
+        vec![standing.recipe.clone(), figure, folds.to_string(), fate]
+    });
+    output::table_within(screen::progress_width(), &["recipe", "so far", "folds", ""], 1, rows)
 }
 
 fn mean(standing: &Standing) -> f64 {

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
             recommend::fit(documents, SEARCH, &args.data, &args.unlabelled, args.updatable, everywhere, run)?;
         return finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run);
     };
-    let options = input::options(&args.reading)?;
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, recipe.number_fields());
     let mut labelled = input::open(&args.data, &options)?;
     let mut unlabelled = match args.unlabelled.is_empty() {
         true => None,
@@ -76,7 +76,7 @@ pub(super) fn documents(
     reading: &Reading,
     run: &Run,
 ) -> anyhow::Result<(Vec<Document>, u64)> {
-    let options = input::options(reading)?;
+    let options = input::labelled_options(reading)?;
     run.watch("read", None, || {
         let mut source = input::open(data, &options)?;
         let mut documents = (&mut source).collect::<Result<Vec<Document>, _>>()?;

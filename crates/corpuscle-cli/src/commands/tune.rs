@@ -20,7 +20,8 @@ pub(crate) fn run(args: &Tune, everywhere: &Everywhere, run: &Run) -> anyhow::Re
         folds: args.folds as usize,
     };
     params.check()?;
-    let options = input::options(&args.reading)?;
+    let fields = space.recipe(&space.start())?.number_fields();
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, fields);
     let mut source = input::open(&args.data, &options)?;
     let documents: Vec<Document> = run.watch("read", None, || (&mut source).collect::<Result<_, _>>())?;
     let skipped = input::report_skipped(&source, run);

@@ -12,7 +12,6 @@ use crate::input;
 pub(crate) fn run(args: &Update, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let started = Instant::now();
     input::check_writable(&args.output)?;
-    let options = input::options(&args.reading)?;
     let (model, _) = inspect::open(&args.model, run)?;
     anyhow::ensure!(
         model.is_updatable(),
@@ -20,6 +19,7 @@ pub(crate) fn run(args: &Update, everywhere: &Everywhere, run: &Run) -> anyhow::
          `corpuscle train … --updatable` and update that model",
         args.model.display()
     );
+    let options = input::with_numbers(input::labelled_options(&args.reading)?, model.number_fields());
     let mut documents = input::open(&args.data, &options)?;
     let mut corpus = run.stage("read", None, || Corpus::read(&mut documents, model.recipe().words(), run))?;
     corpus.sources = input::names(args.data.iter());

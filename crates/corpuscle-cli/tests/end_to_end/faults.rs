@@ -20,7 +20,7 @@ fn broken_data_is_named_with_file_line_and_reason() {
     place.write("latin.jsonl", b"{\"text\":\"fine\",\"label\":\"a\"}\n{\"text\":\"caf\xe9\",\"label\":\"b\"}\n");
     place.write("quotes.csv", "text,label\n\"fine\",a\n\"never closed,b\nmore,a\n");
     place.write("empty.jsonl", "");
-    place.write("field.jsonl", "{\"body\":\"x\",\"label\":\"a\"}\n");
+    place.write("field.jsonl", "{\"body\":\"x y\",\"title\":\"y z\",\"label\":\"a\"}\n");
     place.write("weight.jsonl", "{\"text\":\"x\",\"label\":\"a\",\"weight\":\"NaN\"}\n");
     place.write("array.json", "[{\"text\":\"x\"}]");
     for (file, words) in [

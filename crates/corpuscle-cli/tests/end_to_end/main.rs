@@ -2,9 +2,11 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod browser;
+mod columns;
 mod comparing;
 mod corpora;
 mod embedding;
+mod everyday;
 mod explaining;
 mod faults;
 mod few_labels;
@@ -14,6 +16,7 @@ mod projecting;
 mod recommending;
 mod same_bits;
 mod support;
+mod terminal;
 mod terms;
 mod tuning;
 mod updating;

@@ -6,7 +6,8 @@
 //! # Formats
 //!
 //! Told by name or first bytes, compressed with gzip or zstd or not: JSON Lines, CSV and TSV with a header line, fastText
-//! lines (`__label__NAME text`), a folder per class with a file per document, the SGML of Reuters-21578, and Parquet.
+//! lines (`__label__NAME text`), a folder per class with a file per document, the SGML of Reuters-21578, Parquet, and
+//! sheets of workbooks (Excel and OpenDocument; uncompressed). Text in no known format is a document a line.
 //! A folder of data files stands for all of them, by name.
 //!
 //! # Rules for every format
@@ -16,7 +17,7 @@
 //! - A document without an id gets its row number, counted from 1 over all sources, filtered rows included.
 //! - A weight is finite and not negative; 1 when it is null, missing or empty.
 //! - Files are UTF-8, with or without a byte-order mark; only class folders and SGML may be Latin-1. Blank lines are
-//!   passed over, CRLF is as good as LF.
+//!   passed over, but are empty documents in plain text; CRLF is as good as LF.
 //! - A bad row ends the reading with an error that has file, line and reason, or, with [`ReadOptions::skip_bad`], is
 //!   counted and left out. Damaged archives, unclosed quotes and missing files always end it, and so does an empty file
 //!   unless bad rows are skipped.
@@ -43,5 +44,5 @@ pub use demo::{DEMO_JSONL, Demo, demo};
 pub use document::Document;
 pub use label_counts::LabelCounts;
 pub use labels::Labels;
-pub use read::{Documents, Filter, Format, ReadOptions, Skipped, read, read_all};
+pub use read::{Documents, Filter, Format, Numbers, ReadOptions, Skipped, read, read_all};
 pub use split::{blocks, folds, hold_out, without};

@@ -173,6 +173,10 @@ fn checksum_of_documents(documents: &[Document]) -> String {
         hash.update(document.weight.to_le_bytes());
         hash.update(document.labels.as_ref().map_or(u64::MAX, |labels| labels.len() as u64).to_le_bytes());
         document.labels.iter().flatten().for_each(|label| text(&mut hash, label));
+        for (name, numbers) in &document.numbers {
+            text(&mut hash, name);
+            numbers.iter().for_each(|number| hash.update(number.to_le_bytes()));
+        }
     }
     hex(hash)
 }

@@ -3,9 +3,11 @@
 //! Texts are tokenised batch by batch while the next batch is being read, and are not kept. Texts that are in memory
 //! already ([`Corpus::from_columns`]) are borrowed, not copied.
 
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use crate::corpus::{Document, Labels};
+use crate::matrix::Dense;
 use crate::text::{Tokens, WordsParams};
 use crate::{Error, Result, Run};
 
@@ -41,8 +43,10 @@ impl Corpus {
         let mut ids = Vec::new();
         let mut lists: Vec<Option<Vec<String>>> = Vec::new();
         let mut weights = Vec::new();
+        let mut fields = Fields::default();
         for_each_batch(documents, run, |batch| {
             builder.push(&batch.iter().map(|document| document.text.as_str()).collect::<Vec<_>>())?;
+            fields.take(&batch)?;
             for document in batch {
                 ids.push(document.id);
                 lists.push(document.labels);
@@ -54,7 +58,7 @@ impl Corpus {
             return Err(Error::data(NO_DOCUMENTS));
         }
         let labels = Labels::from_lists(lists.iter().map(Option::as_deref));
-        let tokens = builder.finish()?;
+        let tokens = fields.put(builder.finish()?)?;
         let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
         Ok(Corpus { tokens, ids, labels, weights, sources: Vec::new() })
     }
@@ -113,6 +117,15 @@ impl Corpus {
         Ok(Corpus { tokens, ids, labels, weights, sources: Vec::new() })
     }
 
+    /// The same documents with a field of numbers, a row for each, for stages that read it (`column`).
+    pub fn with_column(self, name: &str, numbers: Dense) -> Result<Self> {
+        if numbers.rows() != self.len() {
+            return Err(Error::Shape { what: "rows of numbers", expected: self.len(), found: numbers.rows() });
+        }
+        let tokens = self.tokens.with_field(name, numbers.cols(), numbers.into_values())?;
+        Ok(Corpus { tokens, ..self })
+    }
+
     /// The given documents in the given order, with the same classes. Nothing is tokenised again.
     pub fn select(&self, rows: &[usize]) -> Result<Self> {
         let tokens = self.tokens.select(rows)?;
@@ -134,6 +147,60 @@ impl Corpus {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
+}
+
+/// The fields of numbers of documents, gathered batch by batch.
+#[derive(Debug, Default)]
+struct Fields {
+    fields: Vec<Field>,
+    documents: usize,
+}
+
+#[derive(Debug)]
+struct Field {
+    name: Arc<str>,
+    width: usize,
+    numbers: Vec<f32>,
+}
+
+impl Fields {
+    fn take(&mut self, documents: &[Document]) -> Result<()> {
+        for document in documents {
+            if self.documents == 0 {
+                let new = |(name, numbers): &(Arc<str>, Vec<f32>)| Field {
+                    name: Arc::clone(name),
+                    width: numbers.len(),
+                    numbers: Vec::new(),
+                };
+                self.fields = document.numbers.iter().map(new).collect();
+            }
+            self.documents += 1;
+            let mut same = self.fields.len() == document.numbers.len();
+            for (field, (name, numbers)) in self.fields.iter_mut().zip(&document.numbers) {
+                same &= field.name == *name && field.width == numbers.len();
+                field.numbers.extend_from_slice(numbers);
+            }
+            if !same {
+                return Err(Error::data(format!(
+                    "document `{}` has other fields of numbers than the first, or not as many numbers in them",
+                    document.id
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn put(self, tokens: Tokens) -> Result<Tokens> {
+        let put = |tokens: Tokens, field: Field| tokens.with_field(&field.name, field.width, field.numbers);
+        self.fields.into_iter().try_fold(tokens, put)
+    }
+}
+
+/// The words of documents with their fields of numbers.
+pub(super) fn with_fields(tokens: Tokens, documents: &[Document]) -> Result<Tokens> {
+    let mut fields = Fields::default();
+    fields.take(documents)?;
+    fields.put(tokens)
 }
 
 /// Hands documents on in batches of a few megabytes, reading the next ones in the background while `work` has one.

@@ -45,6 +45,7 @@ pub(crate) trait AnyVectorizer: Stage {
     fn fit_any(&self, tokens: &Tokens, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)>;
     fn load_any(&self, store: &StoreReader<'_>) -> Result<Arc<dyn VectorizerModel>>;
     fn makes(&self) -> Columns;
+    fn field_read(&self) -> Option<&str>;
 }
 
 impl<P: Vectorizer> AnyVectorizer for P {
@@ -59,6 +60,10 @@ impl<P: Vectorizer> AnyVectorizer for P {
 
     fn makes(&self) -> Columns {
         P::MAKES
+    }
+
+    fn field_read(&self) -> Option<&str> {
+        self.field()
     }
 }
 

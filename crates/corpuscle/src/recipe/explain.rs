@@ -14,6 +14,7 @@
 use super::fitted::{Fitted, Input};
 use super::model::Model;
 use crate::classify::NearDocument;
+use crate::corpus::Document;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::project::Weights;
 use crate::text::Tokens;
@@ -89,8 +90,8 @@ impl Fitted {
         match (self, input) {
             (Fitted::Vectorize { model, names, .. }, Input::Words(tokens, _)) => {
                 let all = || weights.range(0..weights.len());
-                // Only a representation made of word vectors has parts of words; the weights are asked for by it alone.
-                if model.word_space().is_some()
+                // The weights of all columns are asked for only where columns are not words.
+                if model.has_word_parts()
                     && let Some(parts) = model.word_parts(tokens, &all(), run)?
                 {
                     let part = |(term, amount)| Contribution { term, amount };
@@ -185,9 +186,29 @@ impl Model {
         against: Option<u32>,
         run: &Run,
     ) -> Result<(Weighing, Vec<Contribution>)> {
+        self.weigh(&self.recipe().words().tokenize(&[text], run)?, class, against, run)
+    }
+
+    /// [`Model::weigh_terms`] of a document, for a model that reads [fields of numbers](Model::number_fields).
+    pub fn weigh_document(
+        &self,
+        document: &Document,
+        class: u32,
+        against: Option<u32>,
+        run: &Run,
+    ) -> Result<(Weighing, Vec<Contribution>)> {
+        self.weigh(&self.tokenize(std::slice::from_ref(document), run)?, class, against, run)
+    }
+
+    fn weigh(
+        &self,
+        tokens: &Tokens,
+        class: u32,
+        against: Option<u32>,
+        run: &Run,
+    ) -> Result<(Weighing, Vec<Contribution>)> {
         let classifier = self.classifier()?;
-        let tokens = self.recipe().words().tokenize(&[text], run)?;
-        let input = Input::words(&tokens, run);
+        let input = Input::words(tokens, run);
         let found = match classifier.linear() {
             Some(linear) => {
                 let weights = Weights::new(linear.weights(), class as usize);
@@ -208,7 +229,7 @@ impl Model {
         if let Some((weighing, Back::Terms(list))) = found {
             return Ok((weighing, strongest_first(together(list))));
         }
-        let (terms, x) = self.without_each_term(&tokens, run)?;
+        let (terms, x) = self.without_each_term(tokens, run)?;
         let (weighing, values) = match classifier.leaning(&x, class, against, run)? {
             Some(leaning) => (Weighing::Nearness, leaning),
             None => (Weighing::LeftOut, self.scores_of(&x, class, run)?),

@@ -20,7 +20,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::data::Corpus;
+use super::data::{Corpus, with_fields};
 use super::decide::Decision;
 use super::fit::{Counted, Flow, Flowing, Learning};
 use super::fitted::{Fitted, Input, TermWeights};
@@ -31,7 +31,7 @@ use super::predictor::Predictor;
 use super::registry::Registry;
 use super::training::Training;
 use crate::classify::ClassifierModel;
-use crate::corpus::Labels;
+use crate::corpus::{Document, Labels, Numbers};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{Judge, TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
@@ -288,6 +288,30 @@ impl Model {
         self.body.transform(Input::words(tokens, run), run)
     }
 
+    /// The same, from documents with the [fields of numbers](Model::number_fields) that the recipe reads.
+    pub fn represent_documents(&self, documents: &[Document], run: &Run) -> Result<Matrix> {
+        self.represent(&self.tokenize(documents, run)?, run)
+    }
+
+    /// The words of documents, and the numbers beside them, as the recipe reads them.
+    pub fn tokenize(&self, documents: &[Document], run: &Run) -> Result<Tokens> {
+        let texts: Vec<&str> = documents.iter().map(|document| document.text.as_str()).collect();
+        with_fields(self.recipe.words().tokenize(&texts, run)?, documents)
+    }
+
+    /// The fields of numbers that the recipe reads, each as wide as in training, for
+    /// [`crate::corpus::ReadOptions::numbers`].
+    pub fn number_fields(&self) -> Vec<Numbers> {
+        let mut stages = Vec::new();
+        self.body.vectorizers(&mut stages);
+        let mut fields: Vec<Numbers> = Vec::new();
+        for (field, width) in stages.into_iter().filter_map(|(_, stage)| stage.field()) {
+            let field = Numbers { field: field.to_string(), width: Some(width) };
+            fields.extend(Some(field).filter(|field| !fields.contains(field)));
+        }
+        fields
+    }
+
     /// The same, from texts.
     pub fn represent_texts<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Matrix> {
         self.represent(&self.recipe.words().tokenize(texts, run)?, run)
@@ -314,6 +338,11 @@ impl Model {
     /// Classifies texts.
     pub fn predict<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Predictions> {
         self.predict_matrix(&self.represent_texts(texts, run)?, run)
+    }
+
+    /// Classifies documents with the [fields of numbers](Model::number_fields) that the recipe reads.
+    pub fn predict_documents(&self, documents: &[Document], run: &Run) -> Result<Predictions> {
+        self.predict_matrix(&self.represent_documents(documents, run)?, run)
     }
 
     /// Classifies documents already represented by [`Model::represent`].

@@ -16,6 +16,7 @@ use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer, Stage as ErasedSt
 use super::presets;
 use super::registry::{AnyStage, Registry, StageKind};
 use super::syntax::{Argument, Call, Expression};
+use crate::corpus::Numbers;
 use crate::text::WordsParams;
 use crate::vectorize::Columns;
 use crate::{Error, Result};
@@ -64,6 +65,20 @@ pub(super) fn parse_of_file(text: &str, registry: Arc<Registry>) -> Result<Recip
     Planner { text, registry: &registry, of_file: true }.recipe(Expression::parse(text)?)
 }
 
+impl Node {
+    fn number_fields(&self, list: &mut Vec<Numbers>) {
+        match self {
+            Node::Vectorize(stage) => {
+                let field = stage.field_read().map(|field| Numbers { field: field.to_string(), width: None });
+                list.extend(field.filter(|field| !list.contains(field)));
+            }
+            Node::Project(_) => {}
+            Node::Pipe(parts) | Node::Sum(parts) => parts.iter().for_each(|part| part.number_fields(list)),
+            Node::Weighted(part, _) => part.number_fields(list),
+        }
+    }
+}
+
 impl Recipe {
     /// Reads a recipe of the house's own stages, or the name of a preset, and checks it. See [`Registry::parse`] for others.
     pub fn parse(text: &str) -> Result<Self> {
@@ -78,6 +93,13 @@ impl Recipe {
     /// How texts become words.
     pub fn words(&self) -> &WordsParams {
         &self.words
+    }
+
+    /// The fields of numbers that its stages read, for [`crate::corpus::ReadOptions::numbers`].
+    pub fn number_fields(&self) -> Vec<Numbers> {
+        let mut fields = Vec::new();
+        self.body.number_fields(&mut fields);
+        fields
     }
 
     /// The name of the classifier at the end, unless the recipe is a representation only.

@@ -20,6 +20,7 @@
 
 mod average;
 mod bowv;
+mod column;
 mod composite;
 mod concepts;
 mod counts;
@@ -39,6 +40,7 @@ mod vocabulary;
 
 pub use average::{AverageModel, AverageParams, Weighting};
 pub use bowv::BowvParams;
+pub use column::{ColumnModel, ColumnParams, FieldName};
 pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};
 pub use counts::CountsModel;

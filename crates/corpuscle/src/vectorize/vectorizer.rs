@@ -30,6 +30,11 @@ pub trait Vectorizer: Params {
     /// What the columns that come out are.
     const MAKES: Columns = Columns::Terms;
 
+    /// The field of numbers it reads of the documents, for a method that reads one: [`Tokens::field`].
+    fn field(&self) -> Option<&str> {
+        None
+    }
+
     /// Learns from all documents, labelled or not, and gives their matrix.
     fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Self::Model, Matrix)>;
 
@@ -62,9 +67,19 @@ pub trait VectorizerModel: Debug + Send + Sync {
         Err(Error::data("this stage cannot be fitted again from counts"))
     }
 
+    /// The field of numbers it reads of the documents, and how many there must be, for a method that reads one.
+    fn field(&self) -> Option<(&str, usize)> {
+        None
+    }
+
     /// The word vectors, when it has some.
     fn word_space(&self) -> Option<&WordSpace> {
         None
+    }
+
+    /// Whether [`VectorizerModel::word_parts`] gives some.
+    fn has_word_parts(&self) -> bool {
+        self.word_space().is_some()
     }
 
     /// What each word of one document adds to a score with these weights of the columns, for a method whose columns are not

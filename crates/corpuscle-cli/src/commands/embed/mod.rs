@@ -36,16 +36,15 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
             }
         };
     input::check_writable(&args.output)?;
-    let options = input::options(&args.reading)?;
     let (model, _) = inspect::open(&args.model, run)?;
+    let options = input::with_numbers(input::options(&args.reading)?, model.number_fields());
     let mut documents = input::open(&args.data, &options)?;
     let (mut rows, mut columns, mut negative) = (0, 0, 0);
     let quiet = run.quiet();
     let write = |file: &mut File| {
         let mut writer = open(file.try_clone()?)?;
         for_each_batch(&mut documents, run, |batch| {
-            let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-            let vectors = model.represent_texts(&texts, &quiet)?;
+            let vectors = model.represent_documents(&batch, &quiet)?;
             let ids: Vec<String> = batch.into_iter().map(|document| document.id).collect();
             rows += vectors.rows();
             columns = vectors.cols();

@@ -65,8 +65,7 @@ impl Training {
             return Err(corpuscle::Error::data(reason).into());
         }
         let index = run.watch("represent neighbours", None, || {
-            let texts: Vec<&str> = documents.iter().map(|document| document.text.as_str()).collect();
-            let x = model.represent_texts(&texts, &run.quiet())?;
+            let x = model.represent_documents(&documents, &run.quiet())?;
             // Documents without a label can be near too, so all get one.
             let labels = Labels::from_single(documents.iter().map(|_| Some("")));
             KnnParams { metric: Metric::Cosine, ..KnnParams::default() }.fit(&x, &Target::new(&labels), &run.quiet())

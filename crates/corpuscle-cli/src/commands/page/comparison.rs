@@ -120,6 +120,7 @@ fn out_of_fold(
         labels: said,
         ids: rows.iter().map(|&row| documents[row].id.clone()).collect(),
         texts: rows.iter().map(|&row| documents[row].text.clone()).collect(),
+        numbers: rows.iter().map(|&row| documents[row].numbers.clone()).collect(),
         unseen: Vec::new(),
     };
     Ok((model, measured, places))

@@ -115,10 +115,10 @@ pub(super) fn map(
     if rows.len() < 3 {
         return Ok(None);
     }
-    let texts: Vec<&str> = rows.iter().map(|&row| measured.texts[row].as_str()).collect();
+    let mapped_documents = measured.documents(rows.iter().copied());
     let params = MapParams::default();
     let layout = run.watch("map", Some(params.iterations as u64), || {
-        let x = model.represent_texts(&texts, &run.quiet())?;
+        let x = model.represent_documents(&mapped_documents, &run.quiet())?;
         params.lay_out(&x, run)
     })?;
     let classes = measured.truth.classes().to_vec();

@@ -138,7 +138,7 @@ fn variability(model: &Model, measured: &Measured, run: &Run) -> anyhow::Result<
     if measured.texts.len() != measured.truth.len() {
         return Ok(None);
     }
-    let tokens = model.recipe().words().tokenize(&measured.texts, &run.quiet())?;
+    let tokens = model.tokenize(&measured.documents(0..measured.texts.len()), &run.quiet())?;
     let Some((before, after)) = model.variability(&tokens, &measured.truth, &run.quiet())? else {
         return Ok(None);
     };

@@ -9,16 +9,20 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::input::Input;
+use super::guess::SAMPLE;
+use super::input::{HEAD, Input};
 use super::lines::{Lines, is_blank, not_utf8, too_long, without_return};
 use super::options::Format;
-use super::row::Value;
+use super::row::{Value, Whole, whole};
 use super::sink::{Flow, Sink, missing};
 
 const QUOTE: u8 = b'"';
 
 pub(super) fn read(input: Input, name: &str, format: Format, sink: &mut Sink) -> Flow {
     let dialect = Dialect { delimiter: delimiter(input.head(), format), quoting: sink.options.quoting };
+    if !sink.is_settled() {
+        sink.settle(&dialect.first_rows(input.head()));
+    }
     let limit = sink.options.max_line;
     let mut lines = Lines::new(input, name, limit);
     let mut columns = None;
@@ -81,20 +85,20 @@ fn take(record: &[u8], line: u64, dialect: Dialect, columns: &mut Option<Columns
     let fields = dialect.fields(text);
     match columns {
         None => *columns = Some(Columns::new(&fields, line, sink)?),
-        Some(columns) => columns.take(fields, line, record.contains(&b'\n'), sink)?,
+        Some(columns) => columns.take(&fields, line, record.contains(&b'\n'), sink)?,
     }
     Ok(())
 }
 
 /// The columns of a file and the slots they fill.
-struct Columns {
+pub(super) struct Columns {
     names: Vec<String>,
     slots: Vec<Option<usize>>,
 }
 
 impl Columns {
-    fn new(header: &[Cow<'_, str>], line: u64, sink: &Sink) -> Flow<Self> {
-        let names: Vec<String> = header.iter().map(|name| name.trim().to_string()).collect();
+    pub(super) fn new(header: &[Cow<'_, str>], line: u64, sink: &Sink) -> Flow<Self> {
+        let Columns { names, .. } = Self::named(header);
         let slots: Vec<Option<usize>> = names.iter().map(|name| sink.fields.slot(name)).collect();
         for slot in sink.fields.required() {
             if !slots.contains(&Some(slot)) {
@@ -108,19 +112,29 @@ impl Columns {
         Ok(Columns { names, slots })
     }
 
-    fn take(&self, fields: Vec<Cow<'_, str>>, line: u64, over_lines: bool, sink: &mut Sink) -> Flow {
+    /// Columns that fill no slots.
+    pub(super) fn named(header: &[Cow<'_, str>]) -> Self {
+        let names = header.iter().map(|name| name.trim().to_string()).collect();
+        Columns { names, slots: Vec::new() }
+    }
+
+    pub(super) fn take(&self, fields: &[Cow<'_, str>], line: u64, over_lines: bool, sink: &mut Sink) -> Flow {
         if fields.len() != self.names.len() {
             let hint = if over_lines { "; it goes over several lines: is a quote left open or unpaired?" } else { "" };
             let reason = format!("the row has {} fields, the header {}{hint}", fields.len(), self.names.len());
             return sink.bad_row(Some(line), reason);
         }
         let mut row = vec![Value::Absent; sink.fields.len()];
-        for (field, slot) in fields.into_iter().zip(&self.slots) {
+        for (field, slot) in fields.iter().zip(&self.slots) {
             if let Some(slot) = slot {
-                row[*slot] = Value::Text(field);
+                row[*slot] = Value::from(field.as_ref());
             }
         }
-        sink.row(line, row, || self.names.clone())
+        sink.row(line, row, || self.whole(fields))
+    }
+
+    pub(super) fn whole(&self, fields: &[Cow<'_, str>]) -> Whole {
+        whole(self.names.iter().map(String::as_str).zip(fields.iter().map(|field| Value::from(field.as_ref()))))
     }
 }
 
@@ -131,6 +145,36 @@ struct Dialect {
 }
 
 impl Dialect {
+    /// The first rows, as far as the first bytes have them whole.
+    fn first_rows(self, head: &[u8]) -> Vec<Whole> {
+        let whole_head = if head.len() < HEAD { head } else { &head[..memchr::memrchr(b'\n', head).unwrap_or(0)] };
+        let (mut header, mut rows) = (None, Vec::new());
+        let (mut record, mut open) = (Vec::new(), None);
+        let text = whole_head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(whole_head);
+        for line in text.split(|&byte| byte == b'\n') {
+            self.follow(line, 1, &mut open);
+            record.extend_from_slice(line);
+            if open.is_some() {
+                record.push(b'\n');
+                continue;
+            }
+            let line = std::mem::take(&mut record);
+            let Some(text) = std::str::from_utf8(without_return(&line)).ok().filter(|_| !is_blank(&line)) else {
+                continue;
+            };
+            let fields = self.fields(text);
+            match &header {
+                None => header = Some(Columns::named(&fields)),
+                Some(columns) if columns.names.len() == fields.len() => rows.push(columns.whole(&fields)),
+                Some(_) => {}
+            }
+            if rows.len() == SAMPLE {
+                break;
+            }
+        }
+        rows
+    }
+
     /// Keeps track of the open quote over one line.
     fn follow(self, line: &[u8], number: u64, open: &mut Option<u64>) {
         if !self.quoting || (open.is_none() && memchr(QUOTE, line).is_none()) {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::lines::{Line, Lines};
-use super::row::Value;
+use super::row::{Value, whole};
 use super::sink::{Flow, Sink};
 
 pub(super) const PREFIX: &str = "__label__";
@@ -26,8 +26,9 @@ pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
                     true => Value::Null,
                     false => Value::List(labels.into_iter().map(Cow::Borrowed).collect()),
                 };
-                let row = sink.fields.row([("label", labels.clone()), ("labels", labels), ("text", Value::Text(text))]);
-                sink.row(number, row, || vec!["label".to_string(), "text".to_string()])?;
+                let values = [("label", labels.clone()), ("labels", labels), ("text", Value::Text(text))];
+                let [_, own @ ..] = &values;
+                sink.row(number, sink.fields.row(values.clone()), || whole(own.iter().cloned()))?;
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::input::{Input, read_error};
 use super::lines::too_long;
-use super::row::Value;
+use super::row::{Value, whole};
 use super::sink::{Flow, Sink};
 use crate::{Error, Result};
 
@@ -25,9 +25,9 @@ pub(super) fn read(folder: &Path, sink: &mut Sink) -> Flow {
                 Ok(None) => sink.bad_row(None, too_long("file", sink.options.max_line))?,
                 Ok(Some(text)) => {
                     let (text, class) = (Value::Text(text.into()), Value::Text(Cow::Borrowed(class.as_str())));
-                    let values = [("id", Value::from(id.as_str())), ("label", class.clone()), ("labels", class)];
-                    let row = sink.fields.row(values.into_iter().chain([("text", text)]));
-                    sink.row(None, row, || ["id", "label", "text"].map(String::from).to_vec())?;
+                    let values = [("id", Value::from(id.as_str())), ("label", class.clone()), ("text", text)];
+                    let row = sink.fields.row(values.iter().cloned().chain([("labels", class)]));
+                    sink.row(None, row, || whole(values.iter().cloned()))?;
                 }
             }
         }

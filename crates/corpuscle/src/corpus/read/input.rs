@@ -15,7 +15,7 @@ pub(super) const BLOCK: usize = 256 << 10;
 /// Blocks that may wait for the parser.
 const WAITING: usize = 4;
 /// How many bytes [`Input::head`] shows at most.
-pub(super) const HEAD: usize = 8 << 10;
+pub(super) const HEAD: usize = 64 << 10;
 
 /// A stream of plain bytes that lets its first bytes be seen before they are read.
 pub(crate) struct Input {

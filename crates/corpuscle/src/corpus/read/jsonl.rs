@@ -5,9 +5,10 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::guess::SAMPLE;
 use super::input::Input;
 use super::lines::{Line, Lines};
-use super::row::{Fields, Row, Value};
+use super::row::{Fields, Row, Value, Whole};
 use super::sink::{Flow, Sink};
 
 pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
@@ -16,12 +17,15 @@ pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
         let reason = "is a JSON array; JSON Lines is wanted, one object per line (`jq -c '.[]'` converts it)";
         return Err(sink.error(None, reason.to_string()).into());
     }
+    if !sink.is_settled() {
+        sink.settle(&first_rows(head));
+    }
     let mut lines = Lines::new(input, name, sink.options.max_line);
     while let Some((number, line)) = lines.next()? {
         match line {
             Line::Bad(reason) => sink.bad_row(Some(number), reason)?,
             Line::Text(text) => match parse(text, &sink.fields) {
-                Ok(row) => sink.row(number, row, || field_names(text))?,
+                Ok(row) => sink.row(number, row, || serde_json::from_str(text).unwrap_or_default())?,
                 Err(error) => sink.bad_row(Some(number), explain(&error))?,
             },
         }
@@ -36,11 +40,10 @@ fn parse<'a>(line: &'a str, fields: &Fields) -> serde_json::Result<Row<'a>> {
     Ok(row)
 }
 
-/// The names of the fields of an object; for messages only.
-fn field_names(line: &str) -> Vec<String> {
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line)
-        .map(|object| object.keys().cloned().collect())
-        .unwrap_or_default()
+/// The first rows, as far as the first bytes have them whole.
+fn first_rows(head: &[u8]) -> Vec<Whole> {
+    let lines = head.split(|&byte| byte == b'\n').take(SAMPLE);
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn explain(error: &serde_json::Error) -> String {

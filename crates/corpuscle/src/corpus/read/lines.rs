@@ -135,7 +135,7 @@ pub(super) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn decoded(bytes: &[u8]) -> Line<'_> {
+pub(super) fn decoded(bytes: &[u8]) -> Line<'_> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Line::Text(text),
         Err(error) => Line::Bad(not_utf8(bytes, error.valid_up_to())),

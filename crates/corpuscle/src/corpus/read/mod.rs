@@ -9,14 +9,18 @@
 //! hands rows to the `sink`. The rules are in the documentation of [`crate::corpus`].
 
 mod delimited;
+#[cfg(feature = "excel")]
+mod excel;
 mod fasttext;
 mod folders;
+mod guess;
 pub(crate) mod input;
 mod jsonl;
 mod lines;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod plain;
 mod row;
 mod sgml;
 mod sink;
@@ -29,10 +33,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use self::input::Input;
-pub use self::options::{Filter, Format, ReadOptions};
+pub use self::options::{Filter, Format, Numbers, ReadOptions};
 pub use self::sink::Skipped;
-use self::sink::{Flow, Halt, Message, Sink};
-use self::source::{Source, detect, expand};
+use self::sink::{Flow, Halt, Message, Sink, Told};
+use self::source::{Source, detect, expand, is_workbook};
 use super::Document;
 use crate::{Error, Result};
 
@@ -48,8 +52,8 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
     let sources = expand(paths, options)?;
     let (sender, receiver) = sync_channel(WAITING);
     let stop = Arc::new(AtomicBool::new(false));
-    let skipped = Arc::new(Mutex::new(Skipped::default()));
-    let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&skipped));
+    let told = Arc::new(Mutex::new(Told::default()));
+    let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&told));
     std::thread::Builder::new()
         .name("corpuscle-read".to_string())
         .spawn(move || {
@@ -61,7 +65,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
             }
         })
         .map_err(|error| Error::data(format!("cannot start a thread to read with: {error}")))?;
-    Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, skipped, stop })
+    Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, told, stop })
 }
 
 /// [`read()`], gathered into a list.
@@ -80,8 +84,15 @@ fn read_sources(sources: &[Source], sink: &mut Sink) -> Flow {
 }
 
 fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
+    if is_workbook(source, &sink.options) {
+        sink.is_of(Format::Excel);
+        return read_excel(source, sink);
+    }
     let input = match source {
-        Source::Folders(folder) => return folders::read(folder, sink),
+        Source::Folders(folder) => {
+            sink.is_of(Format::Folders);
+            return folders::read(folder, sink);
+        }
         Source::Stdin => Input::stdin()?,
         Source::File(path) => Input::open(path, true)?,
     };
@@ -91,16 +102,35 @@ fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
     if input.head().starts_with(b"\xff\xfe") || input.head().starts_with(b"\xfe\xff") {
         return Err(sink.error(None, "is UTF-16; convert it to UTF-8".to_string()).into());
     }
-    match detect(source, input.head(), &sink.options)? {
+    let format = detect(source, input.head(), &sink.options)?;
+    sink.is_of(format);
+    match format {
         Format::JsonLines => jsonl::read(input, name, sink),
         format @ (Format::Csv | Format::Tsv) => delimited::read(input, name, format, sink),
         Format::FastText => fasttext::read(input, name, sink),
         Format::ReutersSgml => sgml::read(input, name, sink),
         Format::Parquet => read_parquet(source, input.compressed, sink),
+        Format::Lines => plain::read(input, name, sink),
+        Format::Excel => read_excel(source, sink),
         Format::Folders => Err(sink
             .error(None, "is not a folder; a folder that holds a folder per class is wanted".to_string())
             .into()),
     }
+}
+
+#[cfg(feature = "excel")]
+fn read_excel(source: &Source, sink: &mut Sink) -> Flow {
+    match source {
+        Source::Folders(_) => Err(sink.error(None, "is a folder; name a workbook".to_string()).into()),
+        Source::Stdin => excel::read(None, sink),
+        Source::File(path) => excel::read(Some(path), sink),
+    }
+}
+
+#[cfg(not(feature = "excel"))]
+fn read_excel(_source: &Source, sink: &mut Sink) -> Flow {
+    let reason = "is a workbook, which this build cannot read; build it with the feature `excel`";
+    Err(sink.error(None, reason.to_string()).into())
 }
 
 /// Parquet has its directory at the end, so the file must be at hand as it is.
@@ -127,14 +157,44 @@ pub struct Documents {
     batch: std::vec::IntoIter<Document>,
     /// An error that waits for the batch before it to be used.
     failed: Option<Error>,
-    skipped: Arc<Mutex<Skipped>>,
+    told: Arc<Mutex<Told>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Documents {
     /// The bad rows left out so far; all of them once the documents are at their end.
     pub fn skipped(&self) -> Skipped {
-        self.skipped.lock().map(|skipped| skipped.clone()).unwrap_or_default()
+        self.told.lock().map(|told| told.skipped.clone()).unwrap_or_default()
+    }
+
+    /// The format of the first source; waits for its first documents.
+    pub fn format(&mut self) -> Option<Format> {
+        if self.batch.len() == 0 && self.failed.is_none() {
+            self.failed = self.receive().err();
+        }
+        self.told.lock().ok().and_then(|told| told.format)
+    }
+
+    /// What was taken for granted so far, a sentence for each: a field that was taken for the text, for instance.
+    pub fn notes(&self) -> Vec<String> {
+        self.told.lock().map(|told| told.notes.clone()).unwrap_or_default()
+    }
+
+    /// Takes the next batch from the reading thread, or its end.
+    fn receive(&mut self) -> Result<()> {
+        let Some(receiver) = &self.receiver else { return Ok(()) };
+        let message = receiver.recv();
+        if let Ok(Message::Batch(batch)) = message {
+            self.batch = batch.into_iter();
+            return Ok(());
+        }
+        self.receiver = None;
+        match message {
+            Ok(Message::Failed(error)) => Err(error),
+            // The thread says when it is done: silence means that a decoder broke down on damaged data.
+            Err(_) => Err(Error::data("the data could not be read: a decoder broke down; is a file damaged?")),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// The next documents: at most `documents` of them, ending with the one that reaches `bytes` of text. Empty at the
@@ -171,20 +231,9 @@ impl Iterator for Documents {
             if let Some(document) = self.batch.next() {
                 return Some(Ok(document));
             }
-            match self.receiver.as_ref()?.recv() {
-                Ok(Message::Batch(batch)) => self.batch = batch.into_iter(),
-                Ok(Message::Done) => self.receiver = None,
-                Ok(Message::Failed(error)) => {
-                    self.receiver = None;
-                    return Some(Err(error));
-                }
-                // The thread says when it is done: silence means that a decoder broke down on damaged data.
-                Err(_) => {
-                    self.receiver = None;
-                    return Some(Err(Error::data(
-                        "the data could not be read: a decoder broke down; is a file damaged?",
-                    )));
-                }
+            self.receiver.as_ref()?;
+            if let Err(error) = self.receive() {
+                return Some(Err(error));
             }
         }
     }

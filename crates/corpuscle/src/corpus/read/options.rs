@@ -27,11 +27,15 @@ pub enum Format {
     ReutersSgml,
     /// Parquet columns.
     Parquet,
+    /// A sheet of a workbook, columns under a header row.
+    Excel,
+    /// Plain text, a document per line.
+    Lines,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 9] = [
         Format::JsonLines,
         Format::Csv,
         Format::Tsv,
@@ -39,6 +43,8 @@ impl Format {
         Format::Folders,
         Format::ReutersSgml,
         Format::Parquet,
+        Format::Excel,
+        Format::Lines,
     ];
 
     /// The name by which it is asked for.
@@ -51,6 +57,8 @@ impl Format {
             Format::Folders => "folders",
             Format::ReutersSgml => "reuters",
             Format::Parquet => "parquet",
+            Format::Excel => "excel",
+            Format::Lines => "lines",
         }
     }
 }
@@ -112,6 +120,15 @@ impl fmt::Display for Filter {
     }
 }
 
+/// A field that holds a number or a list of numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// The field.
+    pub field: String,
+    /// How many numbers every row must have; `None`: as many as the first.
+    pub width: Option<usize>,
+}
+
 /// Which fields to read and what to do with rows that are no good. A field name that is empty means no field.
 ///
 /// ```
@@ -143,6 +160,16 @@ pub struct ReadOptions {
     pub label_separator: Option<char>,
     /// Whether `"` encloses CSV and TSV fields; off, it is a character like any other.
     pub quoting: bool,
+    /// The sheet of a workbook; `None`: the first.
+    pub sheet: Option<String>,
+    /// Fields of numbers to read into [`crate::corpus::Document::numbers`]; every row must have them.
+    pub numbers: Vec<Numbers>,
+    /// Keeps the whole row of every document, in [`crate::corpus::Document::row`].
+    pub keep: bool,
+    /// Where the first rows have no field `text`, takes the one field that can be it, if there is just one.
+    pub find_text: bool,
+    /// Where the first rows have no field `label` or `labels`, takes the one field that can be it, if there is just one.
+    pub find_label: bool,
 }
 
 impl Default for ReadOptions {
@@ -158,6 +185,11 @@ impl Default for ReadOptions {
             max_line: 64 << 20,
             label_separator: None,
             quoting: true,
+            sheet: None,
+            numbers: Vec::new(),
+            keep: false,
+            find_text: false,
+            find_label: false,
         }
     }
 }

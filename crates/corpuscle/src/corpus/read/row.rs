@@ -2,8 +2,11 @@
 //! and filters are written once, here.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::options::{Filter, ReadOptions};
+use serde_json::Value as Json;
+
+use super::options::{Filter, Numbers, ReadOptions};
 use crate::corpus::Document;
 
 /// A field of a row as far as documents care. Numbers and booleans are already in their text form.
@@ -40,6 +43,19 @@ impl Value<'_> {
     }
 }
 
+/// Every field of a row, wanted or not, as it is in the data.
+pub(super) type Whole = serde_json::Map<String, Json>;
+
+/// A whole row of fields that are texts and lists of them.
+pub(super) fn whole<'a>(values: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Whole {
+    let json = |value| match value {
+        Value::Text(text) => Json::String(text.into_owned()),
+        Value::List(items) => items.into_iter().map(Cow::into_owned).collect(),
+        Value::Absent | Value::Null | Value::Other(_) => Json::Null,
+    };
+    values.into_iter().map(|(name, value)| (name.to_string(), json(value))).collect()
+}
+
 /// The values of the wanted fields, by slot.
 pub(super) type Row<'a> = Vec<Value<'a>>;
 
@@ -62,6 +78,7 @@ pub(super) struct Fields {
     id: Option<usize>,
     id_is_named: bool,
     weight: Option<usize>,
+    numbers: Vec<(usize, Arc<str>, Numbers)>,
     filters: Vec<(usize, Filter)>,
     /// Fields the caller named that may be missing in some rows but not in all.
     expected: Vec<usize>,
@@ -77,6 +94,7 @@ impl Fields {
             id: None,
             id_is_named: options.id.is_some(),
             weight: None,
+            numbers: Vec::new(),
             filters: Vec::new(),
             expected: Vec::new(),
             separator: options.label_separator,
@@ -88,6 +106,11 @@ impl Fields {
         }
         fields.id = fields.add(options.id.as_deref().unwrap_or("id"));
         fields.weight = fields.add(options.weight.as_deref().unwrap_or("weight"));
+        for wanted in &options.numbers {
+            if let Some(slot) = fields.add(&wanted.field) {
+                fields.numbers.push((slot, wanted.field.as_str().into(), wanted.clone()));
+            }
+        }
         for filter in &options.filters {
             if let Some(slot) = fields.add(&filter.field) {
                 fields.filters.push((slot, filter.clone()));
@@ -106,6 +129,11 @@ impl Fields {
             self.names.push(name.to_string());
             self.names.len() - 1
         }))
+    }
+
+    /// The slot of a field that is looked for but used for nothing.
+    pub(super) fn watch(&mut self, name: &str) -> usize {
+        self.add(name).unwrap_or_default()
     }
 
     /// The slot of a field; `None` when nobody wants it.
@@ -129,7 +157,8 @@ impl Fields {
 
     /// The slots without which no row can be a document.
     pub(super) fn required(&self) -> impl Iterator<Item = usize> + '_ {
-        self.text.iter().copied().chain(self.id.filter(|_| self.id_is_named))
+        let numbers = self.numbers.iter().map(|(slot, ..)| *slot);
+        self.text.iter().copied().chain(self.id.filter(|_| self.id_is_named)).chain(numbers)
     }
 
     /// A row with the given fields; those nobody wants are dropped.
@@ -152,8 +181,11 @@ impl Fields {
         let labels = self.labels(&row)?;
         let weight = self.weight(&row)?;
         let id = self.id(&row)?.unwrap_or_else(|| number.to_string());
+        let read =
+            |(slot, name, of): &(usize, Arc<str>, Numbers)| Ok((Arc::clone(name), self.numbers(&row[*slot], of)?));
+        let numbers = self.numbers.iter().map(read).collect::<Result<_, _>>()?;
         let text = self.text(&mut row)?;
-        Ok(Some(Document { id, text, labels, weight }))
+        Ok(Some(Document { id, text, labels, weight, numbers, row: None }))
     }
 
     fn text(&self, row: &mut Row<'_>) -> Result<String, Fault> {
@@ -224,6 +256,48 @@ impl Fields {
             },
             Value::List(_) => Err(self.wrong(Some(&slot), "a list", wanted)),
             Value::Other(what) => Err(self.wrong(Some(&slot), what, wanted)),
+        }
+    }
+
+    fn numbers(&self, value: &Value<'_>, of: &Numbers) -> Result<Vec<f32>, Fault> {
+        let refuse = |found: &str| {
+            Err(Fault::Reason(format!(
+                "field `{}` is {found}; a finite number or a list of finite numbers is wanted",
+                of.field
+            )))
+        };
+        let number = |text: &str| text.trim().parse::<f32>().ok().filter(|number| number.is_finite());
+        let list = match value {
+            Value::Absent => return Err(Fault::Missing(of.field.clone())),
+            Value::Null => return refuse("null"),
+            Value::Other(what) => return refuse(what),
+            Value::Text(text) if text.trim().is_empty() => return refuse("empty"),
+            Value::Text(text) => std::slice::from_ref(text),
+            Value::List(items) if items.is_empty() => return refuse("an empty list"),
+            Value::List(items) => items,
+        };
+        let mut numbers = Vec::with_capacity(list.len());
+        for (text, place) in list.iter().zip(1..) {
+            match number(text) {
+                Some(number) => numbers.push(number),
+                None if list.len() == 1 => return refuse(&format!("`{}`", shortened(text))),
+                None => return refuse(&format!("a list with `{}` at place {place}", shortened(text))),
+            }
+        }
+        match of.width {
+            Some(width) if width != numbers.len() => Err(Fault::Reason(format!(
+                "field `{}` has {} numbers; {width} are wanted, as in the rows before or as the model has learnt",
+                of.field,
+                numbers.len()
+            ))),
+            _ => Ok(numbers),
+        }
+    }
+
+    /// From the first row that has them on, every row must have as many numbers.
+    pub(super) fn fix_widths(&mut self, document: &Document) {
+        for ((_, _, wanted), (_, numbers)) in self.numbers.iter_mut().zip(&document.numbers) {
+            wanted.width = wanted.width.or(Some(numbers.len()));
         }
     }
 
@@ -315,6 +389,31 @@ mod tests {
         assert!(keep("f=", Value::Null) && keep("f=", list(&[])) && !keep("f!=", Value::Absent));
         let options = ReadOptions { filters: vec!["f=a".parse().unwrap()], ..Default::default() };
         assert_eq!(document(&options, &[("f", "b".into())]), Ok(None));
+    }
+
+    #[test]
+    fn numbers_are_finite_and_as_many_in_every_row() {
+        let numbers = Numbers { field: "e".into(), width: None };
+        let options = ReadOptions { numbers: vec![numbers.clone()], ..Default::default() };
+        let read = |value: Value<'static>| document(&options, &[("text", "x".into()), ("e", value)]);
+        assert_eq!(read(list(&["1", "-2.5"])).unwrap().unwrap().numbers, [("e".into(), vec![1.0, -2.5])]);
+        assert_eq!(read(" 3 ".into()).unwrap().unwrap().numbers, [("e".into(), vec![3.0])]);
+        for (bad, said) in [
+            (Value::Null, "is null"),
+            ("".into(), "is empty"),
+            ("many".into(), "is `many`"),
+            ("1e99".into(), "is `1e99`"),
+            (list(&["1", "NaN"]), "`NaN` at place 2"),
+            (list(&[]), "an empty list"),
+            (Value::Other("an object"), "an object"),
+        ] {
+            assert!(matches!(read(bad), Err(Fault::Reason(reason)) if reason.contains(said)), "{said}");
+        }
+        assert_eq!(read(Value::Absent), Err(Fault::Missing("e".into())));
+        let mut fields = Fields::new(&options);
+        fields.fix_widths(&read(list(&["1", "2"])).unwrap().unwrap());
+        let ragged = fields.document(fields.row([("text", "x".into()), ("e", "1".into())]), 1);
+        assert!(matches!(ragged, Err(Fault::Reason(reason)) if reason.contains("has 1 numbers; 2 are wanted")));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use memchr::memmem::{Finder, find};
 use super::folders::decoded;
 use super::input::{BLOCK, Input, read_error};
 use super::lines::too_long;
-use super::row::Value;
+use super::row::{Value, whole as whole_row};
 use super::sink::{Flow, Sink};
 
 const START: &[u8] = b"<REUTERS";
@@ -99,7 +99,7 @@ fn take(bytes: &[u8], mut line: u64, sink: &mut Sink) -> Flow {
     };
     let element = Element { attributes, content };
     let values = (0..sink.fields.len()).map(|slot| element.value(sink.fields.name(slot))).collect();
-    sink.row(line, values, || FIELDS.map(String::from).to_vec())
+    sink.row(line, values, || whole_row(FIELDS.map(|field| (field, element.value(field)))))
 }
 
 struct Element<'a> {

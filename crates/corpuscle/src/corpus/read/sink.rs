@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
-use super::options::ReadOptions;
-use super::row::{Fault, Fields, Row, Value, listed};
+use super::guess;
+use super::options::{Format, ReadOptions};
+use super::row::{Fault, Fields, Row, Value, Whole, listed};
 use crate::corpus::Document;
 use crate::{Error, Result};
 
@@ -30,6 +31,14 @@ pub struct Skipped {
 impl Skipped {
     /// How many reasons are kept.
     pub const REASONS: usize = 5;
+}
+
+/// What the reading thread tells beside the documents.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) skipped: Skipped,
+    pub(super) notes: Vec<String>,
+    pub(super) format: Option<Format>,
 }
 
 /// What the reading thread sends.
@@ -61,7 +70,7 @@ pub(super) struct Sink {
     pub(super) options: ReadOptions,
     sender: SyncSender<Message>,
     stop: Arc<AtomicBool>,
-    skipped: Arc<Mutex<Skipped>>,
+    told: Arc<Mutex<Told>>,
     batch: Vec<Document>,
     batch_bytes: usize,
     /// The source being read, for messages.
@@ -73,6 +82,10 @@ pub(super) struct Sink {
     seen: Vec<bool>,
     /// Names of fields met while an expected one had not turned up.
     names: BTreeSet<String>,
+    /// Whether it is settled which fields are the text and the label.
+    settled: bool,
+    /// The field taken for the label, and the slots of those that would have been.
+    taken_label: Option<(String, Vec<usize>)>,
 }
 
 impl Sink {
@@ -80,16 +93,17 @@ impl Sink {
         options: ReadOptions,
         sender: SyncSender<Message>,
         stop: Arc<AtomicBool>,
-        skipped: Arc<Mutex<Skipped>>,
+        told: Arc<Mutex<Told>>,
     ) -> Self {
         let fields = Fields::new(&options);
+        let (find_text, find_label) = (options.find_text, options.find_label);
         let seen = vec![false; fields.len()];
         Sink {
             fields,
             options,
             sender,
             stop,
-            skipped,
+            told,
             batch: Vec::new(),
             batch_bytes: 0,
             source: String::new(),
@@ -98,7 +112,64 @@ impl Sink {
             documents: 0,
             seen,
             names: BTreeSet::new(),
+            settled: !(find_text || find_label),
+            taken_label: None,
         }
+    }
+
+    /// What the source at hand is.
+    pub(super) fn is_of(&self, format: Format) {
+        if let Ok(mut told) = self.told.lock() {
+            told.format.get_or_insert(format);
+        }
+    }
+
+    /// Something the caller should know.
+    pub(super) fn note(&self, note: String) {
+        if let Ok(mut told) = self.told.lock() {
+            told.notes.push(note);
+        }
+    }
+
+    /// Whether [`Sink::settle`] wants to see the first rows.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// Decides from the first rows of the first source which fields are the text and the label, where none has their
+    /// name. See [`guess`].
+    pub(super) fn settle(&mut self, rows: &[Whole]) {
+        self.settled = true;
+        let options = &self.options;
+        let has = |name: &str| rows.iter().any(|row| row.contains_key(name));
+        let named = [&options.label, &options.id, &options.weight].into_iter().flatten();
+        let mut taken: Vec<String> = ["label", "labels", "id", "weight"].map(String::from).to_vec();
+        taken.extend(named.chain(options.filters.iter().map(|filter| &filter.field)).cloned());
+        taken.extend(options.numbers.iter().map(|numbers| numbers.field.clone()));
+        let mut text = None;
+        if options.find_text && !options.text.split('+').any(has) {
+            text = guess::text(rows, &taken);
+        }
+        taken.extend(text.as_deref().unwrap_or(&options.text).split('+').map(String::from));
+        let mut label = None;
+        if options.find_label && options.label.is_none() && !has("label") && !has("labels") {
+            label = guess::label(rows, &taken);
+        }
+        if text.is_none() && label.is_none() {
+            return;
+        }
+        for (what, field) in [("text", &text), ("label", &label)] {
+            if let Some(field) = field {
+                self.note(format!("{}: no field `{what}`; `{field}` is taken for it", self.source));
+            }
+        }
+        let mut found = self.options.clone();
+        found.text = text.unwrap_or(found.text);
+        found.label = label.clone().or(found.label);
+        self.fields = Fields::new(&found);
+        let expected = ["label", "labels"].map(|name| self.fields.watch(name)).to_vec();
+        self.taken_label = label.map(|label| (label, expected));
+        self.seen = vec![false; self.fields.len()];
     }
 
     /// Rows from here on come from `source`.
@@ -125,16 +196,11 @@ impl Sink {
         Error::input(&self.source, line, reason)
     }
 
-    /// Takes a row. `names` lists the fields the row has; it is asked only when one is missing.
-    pub(super) fn row(
-        &mut self,
-        line: impl Into<Option<u64>>,
-        row: Row<'_>,
-        names: impl FnOnce() -> Vec<String>,
-    ) -> Flow {
+    /// Takes a row. `whole` gives all its fields; it is asked only when rows are kept or a field is missing.
+    pub(super) fn row(&mut self, line: impl Into<Option<u64>>, row: Row<'_>, whole: impl Fn() -> Whole) -> Flow {
         self.count_row()?;
         let line = line.into();
-        let mut names = Some(names);
+        let names = || whole().into_iter().map(|(name, _)| name);
         let mut lacks_expected = false;
         for (slot, value) in row.iter().enumerate() {
             self.seen[slot] |= *value != Value::Absent;
@@ -143,17 +209,27 @@ impl Sink {
             lacks_expected |= !self.seen[slot];
         }
         if lacks_expected && self.rows <= NAME_SAMPLES {
-            self.names.extend(names.take().map(|names| names()).unwrap_or_default());
+            self.names.extend(names());
+        }
+        if let Some((taken, expected)) = &self.taken_label
+            && let Some(&slot) = expected.iter().find(|&&slot| row[slot] != Value::Absent)
+        {
+            let reason = format!(
+                "has a field `{}`, but the first rows had none and `{taken}` was taken for it; say which of them is meant",
+                self.fields.name(slot)
+            );
+            return Err(self.error(line, reason).into());
         }
         match self.fields.document(row, self.rows) {
-            Ok(Some(document)) => self.push(document),
+            Ok(Some(mut document)) => {
+                self.fields.fix_widths(&document);
+                document.row = self.options.keep.then(whole);
+                self.push(document)
+            }
             Ok(None) => Ok(()),
             Err(Fault::Reason(reason)) => self.refuse(self.error(line, reason)),
             Err(Fault::Missing(field)) => {
-                let has: Vec<String> = match names {
-                    Some(names) => names(),
-                    None => self.names.iter().cloned().collect(),
-                };
+                let has: Vec<String> = names().collect();
                 self.refuse(self.error(line, missing(&field, has.iter().map(String::as_str))))
             }
         }
@@ -178,7 +254,7 @@ impl Sink {
             let reason = missing(self.fields.name(slot), self.names.iter().map(String::as_str));
             return Err(Error::data(format!("in none of the {} rows: {reason}", self.rows)).into());
         }
-        let skipped = self.skipped.lock().map(|skipped| skipped.clone()).unwrap_or_default();
+        let skipped = self.told.lock().map(|told| told.skipped.clone()).unwrap_or_default();
         if self.documents == 0 && skipped.count > 0 {
             let first = skipped.reasons.first().cloned().unwrap_or_default();
             return Err(
@@ -231,7 +307,8 @@ impl Sink {
         if !self.options.skip_bad {
             return Err(Halt::Failed(error));
         }
-        if let Ok(mut skipped) = self.skipped.lock() {
+        if let Ok(mut told) = self.told.lock() {
+            let skipped = &mut told.skipped;
             skipped.count += 1;
             if skipped.reasons.len() < Skipped::REASONS {
                 skipped.reasons.push(error.to_string());

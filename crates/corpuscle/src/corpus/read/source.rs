@@ -123,11 +123,22 @@ fn by_name(path: &Path) -> Option<Format> {
         "tsv" | "tab" => Some(Format::Tsv),
         "sgm" | "sgml" => Some(Format::ReutersSgml),
         "parquet" => Some(Format::Parquet),
+        "xlsx" | "xlsm" | "xlsb" | "xls" | "ods" => Some(Format::Excel),
         _ => None,
     }
 }
 
-/// The format of a source: the one asked for, or by its name, or by its first bytes.
+/// Whether a source is a workbook, which is no stream of bytes that could be looked at first.
+pub(super) fn is_workbook(source: &Source, options: &ReadOptions) -> bool {
+    match (options.format, source) {
+        (Some(format), _) => format == Format::Excel,
+        (None, Source::File(path)) => by_name(path) == Some(Format::Excel),
+        _ => false,
+    }
+}
+
+/// The format of a source: the one asked for, or by its name, or by its first bytes. Text in no known format is a document
+/// a line.
 pub(super) fn detect(source: &Source, head: &[u8], options: &ReadOptions) -> Result<Format> {
     let named = match source {
         Source::File(path) => by_name(path),
@@ -135,30 +146,45 @@ pub(super) fn detect(source: &Source, head: &[u8], options: &ReadOptions) -> Res
     };
     // Parquet cannot be anything else, whatever it is called.
     let certain = head.starts_with(b"PAR1").then_some(Format::Parquet);
-    let text_file = matches!(source, Source::File(path) if suffix(path) == "txt").then_some(Format::FastText);
-    options.format.or(certain).or(named).or_else(|| by_content(head)).or(text_file).ok_or_else(|| {
-        let reason = "the format cannot be told from name or content; name it (jsonl, csv, tsv, …)";
+    let text = (!head.contains(&0)).then_some(Format::Lines);
+    options.format.or(certain).or(named).or_else(|| by_content(head, options)).or(text).ok_or_else(|| {
+        let reason = "is not text, and the format cannot be told from name or content; name it (jsonl, csv, excel, …)";
         Error::input(source.name(), None, reason)
     })
 }
 
-fn by_content(head: &[u8]) -> Option<Format> {
+fn by_content(head: &[u8], options: &ReadOptions) -> Option<Format> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut lines = head.split(|&byte| byte == b'\n');
+    let line = lines.next().unwrap_or_default();
+    let next = lines.find(|line| !line.trim_ascii().is_empty());
     let lower: Vec<u8> = head.iter().take(20).map(u8::to_ascii_lowercase).collect();
+    let mut starts = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
     match head.first()? {
-        b'{' | b'[' => Some(Format::JsonLines),
-        _ if head.starts_with(PREFIX.as_bytes()) => Some(Format::FastText),
-        _ if lower.starts_with(b"<!doctype lewis") || lower.starts_with(b"<reuters") => Some(Format::ReutersSgml),
-        _ if line.contains(&b'\t') => Some(Format::Tsv),
-        // Prose has commas too: a header has no spaces after them.
-        _ if line.contains(&b',') || line.contains(&b';') => {
-            let names = line.split(|&byte| byte == b',' || byte == b';');
-            let is_name = |name: &[u8]| !name.trim_ascii().is_empty() && name.trim_ascii().iter().all(|&b| b > b' ');
-            names.into_iter().all(is_name).then_some(Format::Csv)
+        b'{' => Some(Format::JsonLines),
+        // Prose may begin in brackets: [urgent] …
+        b'[' if head[1..].trim_ascii_start().first().is_none_or(|byte| !byte.is_ascii_alphabetic()) => {
+            Some(Format::JsonLines)
         }
-        _ => None,
+        _ if starts.any(|line| line.starts_with(PREFIX.as_bytes())) => Some(Format::FastText),
+        _ if lower.starts_with(b"<!doctype lewis") || lower.starts_with(b"<reuters") => Some(Format::ReutersSgml),
+        _ => [(b'\t', Format::Tsv), (b',', Format::Csv), (b';', Format::Csv)]
+            .into_iter()
+            .find(|(delimiter, _)| is_header(line, next, *delimiter, options))
+            .map(|(_, format)| format),
     }
+}
+
+/// Whether a first line is names of columns: it has the name of the text, or names without spaces above a line that is cut
+/// as often. Prose has commas too.
+fn is_header(line: &[u8], next: Option<&[u8]>, delimiter: u8, options: &ReadOptions) -> bool {
+    let count = |line: &[u8]| line.iter().filter(|&&byte| byte == delimiter).count();
+    let name = |name: &[u8]| String::from_utf8_lossy(name).trim().trim_matches('"').to_string();
+    let names: Vec<String> = line.split(|&byte| byte == delimiter).map(name).collect();
+    let is_name = |name: &String| !name.is_empty() && (delimiter == b'\t' || !name.contains(char::is_whitespace));
+    let fits = |next: &[u8]| count(next) >= names.len() - 1 || next.contains(&b'"');
+    let wanted = options.text.split('+').any(|text| names.iter().any(|name| name == text));
+    names.len() > 1 && names.iter().all(is_name) && (wanted || next.is_some_and(fits))
 }
 
 #[cfg(test)]
@@ -174,6 +200,7 @@ mod tests {
             ("a.b.tab", Some(Format::Tsv)),
             ("reut2-000.sgm", Some(Format::ReutersSgml)),
             ("part.snappy.parquet", Some(Format::Parquet)),
+            ("Tickets.XLSX", Some(Format::Excel)),
             ("a.txt", None),
             ("jsonl", None),
         ] {
@@ -189,14 +216,24 @@ mod tests {
             ("<!DOCTYPE lewis SYSTEM", Some(Format::ReutersSgml)),
             ("text\tlabel\nx", Some(Format::Tsv)),
             ("\"text\",label\nx", Some(Format::Csv)),
+            ("first come\n__label__a b", Some(Format::FastText)),
+            ("message;team\nno sound; none;desk", Some(Format::Csv)),
+            ("body,team\n\"two\nlines\",desk", Some(Format::Csv)),
+            ("[{\"text\": 1}]", Some(Format::JsonLines)),
+            ("[urgent] no sound", None),
             ("Well, this is prose.\n", None),
+            ("Hello,world\nhow are you", None),
+            ("yes,no", None),
+            ("text,label", Some(Format::Csv)),
             ("", None),
         ] {
-            assert_eq!(by_content(head.as_bytes()), format, "{head}");
+            assert_eq!(by_content(head.as_bytes(), &ReadOptions::default()), format, "{head}");
         }
         let options = ReadOptions::default();
-        assert_eq!(detect(&Source::File("a.txt".into()), b"Prose.", &options).unwrap(), Format::FastText);
+        assert_eq!(detect(&Source::File("a.txt".into()), b"Prose.", &options).unwrap(), Format::Lines);
+        assert_eq!(detect(&Source::File("notes".into()), b"Prose.", &options).unwrap(), Format::Lines);
         assert_eq!(detect(&Source::File("a.csv".into()), b"PAR1", &options).unwrap(), Format::Parquet);
-        assert!(detect(&Source::Stdin, b"Prose.", &options).is_err());
+        assert_eq!(detect(&Source::Stdin, b"Prose.", &options).unwrap(), Format::Lines);
+        assert!(detect(&Source::Stdin, b"\x7fELF\0\0", &options).is_err());
     }
 }
