@@ -151,7 +151,11 @@ where
             true => Predictions::lists(&labels),
             false => Predictions::single(labels.iter().filter_map(|row| row.first().copied()).collect()),
         };
-        Evaluation::of(&truth, &predicted, Some(&scores))
+        let evaluation = Evaluation::of(&truth, &predicted, Some(&scores))?;
+        match &probabilities {
+            Some(probabilities) => evaluation.with_probabilities(&truth, probabilities),
+            None => Ok(evaluation),
+        }
     })?;
     Ok(Measured { evaluation, truth, scores, probabilities, labels, ids, texts, unseen })
 }
@@ -178,6 +182,12 @@ pub(super) fn text(evaluation: &Evaluation) -> String {
     ];
     if let Some(eer) = e.eer {
         facts.push(("equal error rate", percent(eer)));
+    }
+    for (name, value) in [("log loss", e.log_loss), ("Brier score", e.brier)] {
+        facts.extend(value.map(|value| (name, format!("{value:.4}"))));
+    }
+    if let Some(error) = e.calibration_error {
+        facts.push(("calibration error", percent(error)));
     }
     if let Some(lrap) = e.lrap {
         facts.push(("label ranking average precision", percent(lrap)));
