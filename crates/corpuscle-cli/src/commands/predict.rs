@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use corpuscle::Run;
+use corpuscle::classify::Selection;
 use corpuscle::corpus::Document;
 use corpuscle::recipe::{Model, Predictions, for_each_batch};
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::inspect;
 use crate::args::{Everywhere, Predict, RowFormat};
 use crate::input;
-use crate::output::{self, WrongCall};
+use crate::output::{self, WrongCall, percent};
 
 pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let options = input::options(&args.reading)?;
@@ -22,14 +23,23 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
         ))
         .into());
     }
+    if args.novelty && args.format == RowFormat::Fasttext && !everywhere.json {
+        return Err(
+            WrongCall("rows of fastText hold labels only; ask for the novelty in another --format".into()).into()
+        );
+    }
+    let mut withheld = args.abstain.map(|rate| Withheld::new(&model, rate)).transpose()?;
     let mut documents = input::open(&args.data, &options)?;
     if everywhere.json {
         let mut rows = Vec::new();
-        predict_all(&model, &mut documents, run, |document, prediction| {
+        predict_all(&model, &mut documents, args, &mut withheld, run, |document, prediction| {
             rows.push(as_json(&model, document, prediction, args));
             Ok(())
         })?;
         let skipped = input::report_skipped(&documents, run);
+        if let (Some(withheld), false) = (&withheld, everywhere.quiet) {
+            super::say(&withheld.text());
+        }
         let documents = rows.len();
         let seconds = output::seconds(run);
         return output::print_json(
@@ -37,25 +47,73 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
         );
     }
     match &args.output {
-        None => write_rows(&model, &mut documents, args, run, io::stdout().lock())?,
+        None => write_rows(&model, &mut documents, args, &mut withheld, run, io::stdout().lock())?,
         Some(path) => {
             input::check_writable(path)?;
-            output::write_beside(path, |file| write_rows(&model, &mut documents, args, run, file))?;
+            output::write_beside(path, |file| write_rows(&model, &mut documents, args, &mut withheld, run, file))?;
         }
     }
     input::report_skipped(&documents, run);
+    if let (Some(withheld), false) = (&withheld, everywhere.quiet) {
+        super::say(&withheld.text());
+    }
     Ok(())
+}
+
+/// Which answers are given, and how many were so far.
+struct Withheld {
+    rate: f64,
+    selection: Option<Selection>,
+    documents: usize,
+    answered: usize,
+}
+
+impl Withheld {
+    fn new(model: &Model, rate: f64) -> anyhow::Result<Self> {
+        Ok(Withheld { rate, selection: model.selection(rate)?, documents: 0, answered: 0 })
+    }
+
+    /// Whether an answer so confident is withheld.
+    fn holds(&mut self, confidence: f32) -> bool {
+        let answered = self.selection.is_some_and(|selection| confidence >= selection.threshold);
+        self.documents += 1;
+        self.answered += usize::from(answered);
+        !answered
+    }
+
+    fn text(&self) -> String {
+        let (rate, share) = (percent(self.rate), percent(self.answered as f64 / self.documents.max(1) as f64));
+        match self.selection {
+            Some(selection) => format!(
+                "answered {} of {} documents ({share}): those of confidence {:.3} or more, of which at most {rate} are wrong with \
+                 probability 0.95 if they are like the training documents",
+                output::count(self.answered),
+                output::count(self.documents),
+                selection.threshold
+            ),
+            None => format!(
+                "answered none of {} documents: no threshold keeps the error among answers at {rate} with probability 0.95; ask for a \
+                 higher rate, or train on more documents",
+                output::count(self.documents)
+            ),
+        }
+    }
 }
 
 /// One document's share of a batch of predictions.
 struct Prediction<'a> {
     all: &'a Predictions,
     row: usize,
+    /// Whether the answer is withheld; `None` where that was not asked for, as the novelty.
+    abstained: Option<bool>,
+    novelty: Option<f64>,
 }
 
 fn predict_all(
     model: &Model,
     documents: &mut corpuscle::corpus::Documents,
+    args: &Predict,
+    withheld: &mut Option<Withheld>,
     run: &Run,
     mut each: impl FnMut(&Document, &Prediction<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -64,9 +122,15 @@ fn predict_all(
     run.watch("predict", None, || {
         for_each_batch(documents, run, |batch| {
             let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-            let predictions = model.predict(&texts, &quiet)?;
+            let x = model.represent_texts(&texts, &quiet)?;
+            let predictions = model.predict_matrix(&x, &quiet)?;
+            let novelty = if args.novelty { Some(model.novelty(&x, &predictions, &quiet)?) } else { None };
+            let confidences = withheld.as_ref().and_then(|_| model.confidences(&predictions));
             for (row, document) in batch.iter().enumerate() {
-                each(document, &Prediction { all: &predictions, row })?;
+                let confidence = confidences.as_ref().map_or(0.0, |confidences| confidences[row]);
+                let abstained = withheld.as_mut().map(|withheld| withheld.holds(confidence));
+                let novelty = novelty.as_ref().map(|novelty| novelty[row]);
+                each(document, &Prediction { all: &predictions, row, abstained, novelty })?;
             }
             Ok(())
         })
@@ -77,6 +141,7 @@ fn write_rows(
     model: &Model,
     documents: &mut corpuscle::corpus::Documents,
     args: &Predict,
+    withheld: &mut Option<Withheld>,
     run: &Run,
     to: impl Write,
 ) -> anyhow::Result<()> {
@@ -86,9 +151,11 @@ fn write_rows(
         let mut names = vec!["id", if model.is_multi_label() { "labels" } else { "label" }];
         names.extend((args.proba && args.top.is_none()).then_some("probability"));
         names.extend(args.top.is_some().then_some("top"));
+        names.extend(args.abstain.is_some().then_some("abstained"));
+        names.extend(args.novelty.then_some("novelty"));
         names.join(&delimiter.to_string())
     });
-    predict_all(model, documents, run, |document, prediction| {
+    predict_all(model, documents, args, withheld, run, |document, prediction| {
         // The heading waits for the first row, so that data that cannot be read give no output at all.
         if let Some(heading) = heading.take() {
             writeln!(to, "{heading}")?;
@@ -115,6 +182,8 @@ fn write_rows(
                 } else if args.proba {
                     cells.push(best_probability(prediction).map_or(String::new(), |p| format!("{p:.4}")));
                 }
+                cells.extend(prediction.abstained.map(|abstained| abstained.to_string()));
+                cells.extend(prediction.novelty.map(|p| format!("{p:.4}")));
                 let cells: Vec<String> = cells.iter().map(|cell| quoted(cell, delimiter)).collect();
                 writeln!(to, "{}", cells.join(&delimiter.to_string()))?;
             }
@@ -134,7 +203,11 @@ fn quoted(cell: &str, delimiter: char) -> String {
     }
 }
 
+/// The labels of the answer; none where it is withheld.
 fn names<'m>(model: &'m Model, prediction: &Prediction<'_>) -> Vec<&'m str> {
+    if prediction.abstained == Some(true) {
+        return Vec::new();
+    }
     prediction.all.labels[prediction.row].iter().map(|&class| model.classes()[class as usize].as_str()).collect()
 }
 
@@ -162,6 +235,8 @@ fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args
     row.insert("id".into(), document.id.clone().into());
     let names = names(model, prediction);
     match model.is_multi_label() {
+        // An empty list is an answer.
+        true if prediction.abstained == Some(true) => row.insert("labels".into(), Value::Null),
         true => row.insert("labels".into(), names.into()),
         false => row.insert("label".into(), names.first().copied().into()),
     };
@@ -178,5 +253,7 @@ fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args
             .collect();
         row.insert("top".into(), list.into());
     }
+    row.extend(prediction.abstained.map(|abstained| ("abstained".into(), abstained.into())));
+    row.extend(prediction.novelty.map(|p| ("novelty".into(), p.into())));
     Value::Object(row)
 }

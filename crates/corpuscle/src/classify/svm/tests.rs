@@ -265,7 +265,7 @@ proptest! {
 /// always 1e-20 (solved by coordinate descent).
 fn few_columns(rows: usize) -> (Matrix, Matrix, Labels) {
     let value = |row: usize, column: usize| ((row * 37 + column * 101 + row * row % 11) % 29) as f32 / 14.5 - 1.0;
-    let class = |row: usize| (value(row, 0) + 0.7 * value(row, 1) > 0.0) as usize + (row % 7 == 0) as usize;
+    let class = |row: usize| (value(row, 0) + 0.7 * value(row, 1) > 0.0) as usize + row.is_multiple_of(7) as usize;
     let dense: Vec<f32> = (0..rows).flat_map(|row| (0..4).map(move |column| value(row, column))).collect();
     let dense = crate::matrix::Dense::new(rows, 4, dense).unwrap();
     let tiny = Csr::from_rows(1, (0..rows).map(|_| vec![(0, 1e-20)]));
