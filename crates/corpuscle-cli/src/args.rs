@@ -214,6 +214,14 @@ pub(crate) struct Predict {
     /// Probabilities
     #[arg(long)]
     pub(crate) proba: bool,
+    /// Answers only where at most this share of the answers is wrong, by a bound from out-of-fold scores that holds with
+    /// probability 0.95 for documents like the training ones (0.05: 5 %); the other rows have no label. Where no threshold keeps
+    /// the rate, no row has one
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) abstain: Option<f64>,
+    /// Adds the p-value of being like the training documents: small for foreign ones, about uniform for others
+    #[arg(long)]
+    pub(crate) novelty: bool,
     /// Gives all columns of the data back, with the label beside them
     #[arg(long)]
     pub(crate) keep: bool,
@@ -251,6 +259,9 @@ pub(crate) struct Evaluate {
     /// Labels are paths with this between their parts: also reports accuracy per level
     #[arg(long, value_name = "SEPARATOR")]
     pub(crate) hierarchy: Option<String>,
+    /// Also reports the error among the answers that `predict --abstain RATE` gives, and error against coverage
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) abstain: Option<f64>,
     /// Also writes a page with tables and charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -332,6 +343,11 @@ pub(crate) struct Recommend {
     pub(crate) unlabelled: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|&rate| rate > 0.0 && rate < 1.0);
+    rate.ok_or_else(|| "a share of wrong answers between 0 and 1, such as 0.05".to_string())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -9,6 +9,7 @@ use corpuscle::metrics::{Evaluation, LevelScore, OrdinalScores, Predictions, lev
 use corpuscle::recipe::{Model, for_each_batch};
 use serde_json::{Value, json};
 
+use super::abstained::Abstained;
 use super::inspect;
 use crate::args::{Evaluate, Everywhere};
 use crate::input;
@@ -22,14 +23,20 @@ pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow
         input::check_writable(path)?;
     }
     let (model, _) = inspect::open(&args.model, run)?;
+    if let Some(rate) = args.abstain {
+        // Said before anything is read.
+        model.selection(rate)?;
+    }
     let options = input::with_numbers(input::labelled_options(&args.reading)?, model.number_fields());
     let mut documents = input::open(&args.data, &options)?;
     let measured = measure(&model, &mut documents, args.report.is_some(), run)?;
     let skipped = input::report_skipped(&documents, run);
     let evaluation = &measured.evaluation;
     warn_of_oddities(&measured, run);
+    let abstained = args.abstain.map(|rate| Abstained::of(&model, &measured, rate)).transpose()?;
     if let Some(path) = &args.report {
-        let page = super::page::evaluation(&model, &measured, &input::names(args.data.iter()), run)?;
+        let page =
+            super::page::evaluation(&model, &measured, abstained.as_ref(), &input::names(args.data.iter()), run)?;
         output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
     }
     let structure = Structure::of(&measured, args)?;
@@ -39,6 +46,9 @@ pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow
             fields.insert("recipe".into(), model.recipe().to_string().into());
             fields.insert("skipped".into(), skipped.into());
             fields.insert("unseen_labels".into(), json!(measured.unseen));
+            if let Some(abstained) = &abstained {
+                fields.insert("abstain".into(), abstained.json());
+            }
             if let Some(ordinal) = &structure.ordinal {
                 fields.insert("mean_absolute_error".into(), ordinal.mean_absolute_error.into());
                 fields.insert("within_one".into(), ordinal.within_one.into());
@@ -50,7 +60,8 @@ pub(crate) fn run(args: &Evaluate, everywhere: &Everywhere, run: &Run) -> anyhow
         }
         return output::print_json(&value);
     }
-    output::print_text(&(structure.text() + &text(evaluation)))
+    let abstained = abstained.map_or(String::new(), |abstained| abstained.text());
+    output::print_text(&(structure.text() + &abstained + &text(evaluation)))
 }
 
 /// The figures of labels with an order or in a tree, when such were declared.
@@ -97,6 +108,8 @@ pub(super) struct Measured {
     pub(super) truth: Labels,
     pub(super) scores: Dense,
     pub(super) probabilities: Option<Dense>,
+    /// How sure each answer is; `None` without probabilities.
+    pub(super) confidences: Option<Vec<f32>>,
     pub(super) labels: Vec<Vec<u32>>,
     pub(super) ids: Vec<String>,
     /// Empty unless texts were asked for.
@@ -129,10 +142,15 @@ where
     let (mut ids, mut texts, mut lists, mut labels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut numbers = Vec::new();
     let (mut scores, mut probabilities) = (Dense::zeros(0, classes), Some(Dense::zeros(0, classes)));
+    let mut confidences: Option<Vec<f32>> = Some(Vec::new());
     run.watch("predict", None, || {
         for_each_batch(documents, run, |batch| {
             let predictions = model.predict_documents(&batch, &quiet)?;
             scores.append_rows(&predictions.scores)?;
+            confidences = confidences.take().zip(model.confidences(&predictions)).map(|(mut all, new)| {
+                all.extend(new);
+                all
+            });
             labels.extend(predictions.labels);
             probabilities = match (probabilities.take(), predictions.probabilities) {
                 (Some(mut all), Some(new)) => {
@@ -168,9 +186,13 @@ where
             true => Predictions::lists(&labels),
             false => Predictions::single(labels.iter().filter_map(|row| row.first().copied()).collect()),
         };
-        Evaluation::of(&truth, &predicted, Some(&scores))
+        let evaluation = Evaluation::of(&truth, &predicted, Some(&scores))?;
+        match &probabilities {
+            Some(probabilities) => evaluation.with_probabilities(&truth, probabilities),
+            None => Ok(evaluation),
+        }
     })?;
-    Ok(Measured { evaluation, truth, scores, probabilities, labels, ids, texts, numbers, unseen })
+    Ok(Measured { evaluation, truth, scores, probabilities, confidences, labels, ids, texts, numbers, unseen })
 }
 
 fn warn_of_oddities(measured: &Measured, run: &Run) {
@@ -195,6 +217,12 @@ pub(super) fn text(evaluation: &Evaluation) -> String {
     ];
     if let Some(eer) = e.eer {
         facts.push(("equal error rate", percent(eer)));
+    }
+    for (name, value) in [("log loss", e.log_loss), ("Brier score", e.brier)] {
+        facts.extend(value.map(|value| (name, format!("{value:.4}"))));
+    }
+    if let Some(error) = e.calibration_error {
+        facts.push(("calibration error", percent(error)));
     }
     if let Some(lrap) = e.lrap {
         facts.push(("label ranking average precision", percent(lrap)));

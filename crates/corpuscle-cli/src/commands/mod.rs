@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod abstained;
 mod compare;
 mod demo;
 mod doctor;

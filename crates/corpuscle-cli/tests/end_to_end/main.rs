@@ -1,6 +1,7 @@
 //! The command as people use it: one binary, a file for each kind of use.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod abstaining;
 mod browser;
 mod columns;
 mod comparing;

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{LinearModel, NearDocument};
+use super::{LinearModel, NearDocument, strangeness};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::params::Params;
@@ -66,6 +66,12 @@ pub trait ClassifierModel: Debug + Send + Sync {
     /// The score from which a label is given when nothing better is known.
     fn usual_threshold(&self) -> f32 {
         0.0
+    }
+
+    /// How unlike the documents it learnt from each row of `x` is, whose scores are given: higher is stranger. By the scores alone
+    /// unless the method knows better.
+    fn strangeness(&self, _x: &Matrix, scores: &Dense, _run: &Run) -> Result<Vec<f32>> {
+        Ok((0..scores.rows()).map(|row| strangeness(scores.row(row))).collect())
     }
 
     /// The weights, when the method is linear: what an explanation is made of.

@@ -163,6 +163,10 @@ impl<M: ClassifierModel> ClassifierModel for FramedModel<M> {
         self.inner.usual_threshold()
     }
 
+    fn strangeness(&self, x: &Matrix, scores: &Dense, run: &Run) -> Result<Vec<f32>> {
+        self.inner.strangeness(x, scores, run)
+    }
+
     fn linear(&self) -> Option<&LinearModel> {
         self.inner.linear()
     }

@@ -1,5 +1,6 @@
-//! Matrix to scores: linear SVM, logistic regression, nearest neighbours, and probabilities from scores.
+//! Matrix to scores: linear SVM, logistic regression, nearest neighbours; probabilities from scores, answers withheld, foreign documents.
 
+mod abstain;
 mod assembly;
 mod calibrate;
 mod classifier;
@@ -11,12 +12,16 @@ mod knn;
 mod lanes;
 mod linear;
 mod logistic;
+mod novelty;
 mod packed;
 mod self_training;
 mod svm;
 mod thresholds;
 mod weights;
 
+pub use abstain::{
+    CANDIDATES as ABSTAIN_CANDIDATES, CoveragePoint, RiskCoverage, Selection, coverage_curve, error_bound,
+};
 pub use assembly::Reached;
 pub use calibrate::Calibration;
 pub use classifier::{Classifier, ClassifierModel};
@@ -25,6 +30,7 @@ pub use framed::{Framed, FramedModel};
 pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Vote};
 pub use linear::LinearModel;
 pub use logistic::{LogisticModel, LogisticMulticlass, LogisticParams};
+pub use novelty::{KEPT as NOVELTY_KEPT, Novelty, strangeness};
 pub use self_training::{ROUNDS as SELF_TRAINING_ROUNDS, self_train};
 pub use svm::{Loss, Multiclass, SvmModel, SvmParams};
 pub use thresholds::Thresholds;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::confusion::{self, Confusion, LabelCounts};
 use super::fscore::{PrecisionRecallF1, macro_average, micro_average, weighted_average};
-use super::{ClassTally, DetCurve, Predictions, RankingScores};
+use super::{ClassTally, DetCurve, Predictions, RankingScores, Reliability, ReliabilityBin};
 use crate::corpus::Labels;
 use crate::matrix::Dense;
 use crate::{Error, Result};
@@ -56,6 +56,18 @@ pub struct Evaluation {
     pub weighted_f1: f64,
     /// Equal error rate of all (document, class) pairs; `None` without scores, or when only one kind of pair exists.
     pub eer: Option<f64>,
+    /// Log loss; `None` without probabilities, as the two that follow. How each is computed: [`Reliability`].
+    #[serde(default)]
+    pub log_loss: Option<f64>,
+    /// Brier score.
+    #[serde(default)]
+    pub brier: Option<f64>,
+    /// Expected calibration error.
+    #[serde(default)]
+    pub calibration_error: Option<f64>,
+    /// How often what is said with about the same probability is true.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reliability: Vec<ReliabilityBin>,
     /// The classes that occur in the truth or the decisions, in the order of the labels' classes.
     pub per_class: Vec<ClassScore>,
     /// Who was taken for whom; single-label data only.
@@ -132,6 +144,10 @@ impl Evaluation {
             weighted_recall: weighted.recall,
             weighted_f1: weighted.f1,
             eer: scores.map(|scores| DetCurve::of(truth, scores)).transpose()?.and_then(|curve| curve.eer()),
+            log_loss: None,
+            brier: None,
+            calibration_error: None,
+            reliability: Vec::new(),
             per_class: per_class(truth, &tallies),
             confusion: None,
             label_counts: None,
@@ -152,6 +168,16 @@ impl Evaluation {
             evaluation.confusion = Some(confusion::confusion(truth, predicted)?);
         }
         Ok(evaluation)
+    }
+
+    /// The same with what the probabilities of the documents are worth.
+    pub fn with_probabilities(mut self, truth: &Labels, probabilities: &Dense) -> Result<Self> {
+        let found = Reliability::of(truth, probabilities, self.multi_label)?;
+        self.log_loss = Some(found.log_loss);
+        self.brier = Some(found.brier);
+        self.calibration_error = Some(found.calibration_error);
+        self.reliability = found.bins;
+        Ok(self)
     }
 
     fn add_ranking(&mut self, ranking: RankingScores) {

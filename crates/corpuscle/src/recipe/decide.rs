@@ -1,10 +1,15 @@
 //! From scores to labels and probabilities: what is learnt about a classifier's scores on held-out folds.
 //!
-//! One round of cross-validated scores serves both purposes: sigmoids that turn scores into probabilities, and, for
-//! several labels per document, the threshold of each label.
+//! One round of out-of-fold scores serves every purpose: sigmoids that turn scores into probabilities where the classifier has none
+//! of its own; for several labels per document, the threshold of each label; how often answers of each confidence are wrong
+//! ([`RiskCoverage`]), so that a model can abstain; and how strange training documents look ([`Novelty`]).
+//!
+//! The confidence of an answer is the probability of the label given. With several labels it is that of the whole list, as if
+//! labels were independent: the geometric mean of p over labels given and 1 − p over those not given. An answer is wrong when
+//! the label, or the list, is not exactly the true one.
 
 use super::erase::AnyClassifier;
-use crate::classify::{Calibration, ClassifierModel, Thresholds};
+use crate::classify::{Calibration, ClassifierModel, Novelty, RiskCoverage, Thresholds};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, Target, best};
 use crate::store::{StoreReader, StoreWriter};
@@ -15,6 +20,9 @@ use crate::{Result, Run};
 pub(super) struct Decision {
     calibration: Option<Calibration>,
     thresholds: Option<Thresholds>,
+    /// Not in files of earlier versions, as the novelty.
+    risk: Option<RiskCoverage>,
+    novelty: Option<Novelty>,
 }
 
 impl Decision {
@@ -32,7 +40,7 @@ impl Decision {
         let folds = stage.calibration_folds();
         // A model that trains itself is not as sure as its own probabilities say: it learnt from its own decisions.
         let needs_calibration = !knows_probabilities || stage.self_trains();
-        if folds == 0 || !(needs_calibration || multi) {
+        if folds == 0 {
             return Ok(Decision::default());
         }
         // What trains itself on unlabelled documents does so in every fold, or the scores would be another model's.
@@ -40,27 +48,56 @@ impl Decision {
         run.stage("calibrate", Some(folds as u64), || {
             let (rows, quiet) = (labels.labelled_rows(), run.quiet());
             let mut scores = Dense::zeros(rows.len(), labels.n_classes());
+            let mut strangeness = vec![0f32; rows.len()];
             let walked = target.folds(x, folds, which, &quiet, |fold| {
                 let (fitted, _) = stage.fit_any(&fold.x, &fold.target(), &quiet)?;
                 let part = fitted.scores(&fold.held, &quiet)?;
+                let strange = fitted.strangeness(&fold.held, &part, &quiet)?;
                 for (at, row) in fold.held_rows.iter().enumerate() {
                     if let Ok(to) = rows.binary_search(row) {
                         scores.row_mut(to).copy_from_slice(part.row(at));
+                        strangeness[to] = strange[at];
                     }
                 }
                 run.advance(1);
                 Ok(())
             })?;
             if !walked {
-                run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
+                if needs_calibration || multi {
+                    run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
+                }
                 return Ok(Decision::default());
             }
             let truth = labels.select(&rows);
-            let calibration = if needs_calibration { Some(Calibration::fit(&scores, &truth)?) } else { None };
-            let thresholds =
-                if multi { Some(Thresholds::fit_near(&scores, &truth, fitted.usual_threshold())?) } else { None };
-            Ok(Decision { calibration, thresholds })
+            let mut decision = Decision::default();
+            if needs_calibration {
+                decision.calibration = Some(Calibration::fit(&scores, &truth)?);
+            }
+            if multi {
+                decision.thresholds = Some(Thresholds::fit_near(&scores, &truth, fitted.usual_threshold())?);
+            }
+            decision.novelty = Some(Novelty::of(strangeness)?);
+            let given = decision.labels(fitted, &scores, multi)?;
+            if let Some(probabilities) = decision.probabilities(fitted, &scores)? {
+                let answers = (0..rows.len()).map(|row| {
+                    let truth = truth.of(row).unwrap_or(&[]);
+                    let right = given[row].len() == truth.len() && given[row].iter().all(|class| truth.contains(class));
+                    (confidence(&given[row], probabilities.row(row), multi), right)
+                });
+                decision.risk = Some(RiskCoverage::of(answers)?);
+            }
+            Ok(decision)
         })
+    }
+
+    /// How often out-of-fold answers of each confidence were wrong.
+    pub(super) fn risk(&self) -> Option<&RiskCoverage> {
+        self.risk.as_ref()
+    }
+
+    /// How strange training documents were when held out.
+    pub(super) fn novelty(&self) -> Option<&Novelty> {
+        self.novelty.as_ref()
     }
 
     /// The classes given to each document, best first.
@@ -103,6 +140,7 @@ impl Decision {
         notes
     }
 
+    /// What later versions added stands behind what files have always had, and is left out where there is none.
     pub(super) fn save(&self, out: &mut StoreWriter) {
         if let Some(calibration) = &self.calibration {
             out.scope("calibration", |out| calibration.save(out));
@@ -110,11 +148,18 @@ impl Decision {
         if let Some(thresholds) = &self.thresholds {
             out.scope("thresholds", |out| thresholds.save(out));
         }
+        if let Some(risk) = &self.risk {
+            out.scope("risk", |out| risk.save(out));
+        }
+        if let Some(novelty) = &self.novelty {
+            out.scope("novelty", |out| novelty.save(out));
+        }
         out.put_u32("has", &[u32::from(self.calibration.is_some()), u32::from(self.thresholds.is_some())]);
     }
 
     pub(super) fn load(store: &StoreReader<'_>, classes: usize) -> Result<Self> {
         let has = store.u32s("has", Some(2))?;
+        let (risk, novelty) = (store.scope("risk"), store.scope("novelty"));
         Ok(Decision {
             calibration: match has[0] {
                 0 => None,
@@ -124,6 +169,19 @@ impl Decision {
                 0 => None,
                 _ => Some(Thresholds::load(&store.scope("thresholds"), Some(classes))?),
             },
+            risk: if risk.has("thresholds") { Some(RiskCoverage::load(&risk)?) } else { None },
+            novelty: if novelty.has("strangeness") { Some(Novelty::load(&novelty)?) } else { None },
         })
     }
+}
+
+/// How sure an answer is: the probability of the label given, or of the whole list.
+pub(super) fn confidence(given: &[u32], probabilities: &[f32], multi: bool) -> f32 {
+    if !multi {
+        return given.first().map_or(0.0, |&class| probabilities[class as usize]);
+    }
+    let of = |(class, &p): (usize, &f32)| f64::from(if given.contains(&(class as u32)) { p } else { 1.0 - p });
+    // As logarithms: a product over many labels would be no number a file can hold.
+    let logs = probabilities.iter().enumerate().map(|each| of(each).max(f64::MIN_POSITIVE).ln());
+    (logs.sum::<f64>() / probabilities.len().max(1) as f64).exp() as f32
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::data::{Corpus, with_fields};
-use super::decide::Decision;
+use super::decide::{Decision, confidence};
 use super::fit::{Counted, Flow, Flowing, Learning};
 use super::fitted::{Fitted, Input, TermWeights};
 use super::folds::Downstream;
@@ -30,7 +30,7 @@ use super::plan::{self, Recipe};
 use super::predictor::Predictor;
 use super::registry::Registry;
 use super::training::Training;
-use crate::classify::ClassifierModel;
+use crate::classify::{ClassifierModel, Selection};
 use crate::corpus::{Document, Labels, Numbers};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{Judge, TopicVariability, intra_topic_variability};
@@ -352,6 +352,36 @@ impl Model {
         let labels = self.decision.labels(classifier, &scores, self.is_multi_label())?;
         let probabilities = self.decision.probabilities(classifier, &scores)?;
         Ok(Predictions { labels, scores, probabilities })
+    }
+
+    /// The least confidence of an answer that keeps the error among answers at `rate`, in 19 of 20 trainings, for documents that
+    /// come as the training documents came; `None` where no threshold keeps it. See [`RiskCoverage`](crate::classify::RiskCoverage).
+    pub fn selection(&self, rate: f64) -> Result<Option<Selection>> {
+        let kept = self.decision.risk().ok_or_else(|| self.keeps_none("cannot tell how often it is wrong"))?;
+        kept.select(rate, 0.95)
+    }
+
+    /// How sure each answer is: the probability of the label given, or of the whole list. `None` without probabilities.
+    pub fn confidences(&self, predictions: &Predictions) -> Option<Vec<f32>> {
+        let probabilities = predictions.probabilities.as_ref()?;
+        let rows = predictions.labels.iter().enumerate();
+        Some(rows.map(|(row, given)| confidence(given, probabilities.row(row), self.is_multi_label())).collect())
+    }
+
+    /// The p-value of each document being like the training documents, small for foreign ones: from the documents as
+    /// [`Model::represent`] gives them and what was predicted of them. See [`Novelty`](crate::classify::Novelty).
+    pub fn novelty(&self, x: &Matrix, predictions: &Predictions, run: &Run) -> Result<Vec<f64>> {
+        let classifier = self.classifier()?;
+        let known = self.decision.novelty().ok_or_else(|| self.keeps_none("cannot tell foreign documents"))?;
+        let strange = classifier.strangeness(x, &predictions.scores, run)?;
+        Ok(strange.into_iter().map(|strangeness| known.p_value(strangeness)).collect())
+    }
+
+    fn keeps_none(&self, what: &str) -> Error {
+        Error::data(format!(
+            "this model {what}: it has no out-of-fold scores, because it was trained by an earlier version, without calibration or on \
+             too few documents; train it again with `calibrate` of at least 2 and with more documents than that of each class"
+        ))
     }
 
     /// What predicts one text at a time; it holds on to what it needs of this model and can outlive it.

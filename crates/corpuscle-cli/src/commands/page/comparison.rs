@@ -114,6 +114,7 @@ fn out_of_fold(
     };
     let measured = Measured {
         evaluation: Evaluation::of(&truth, &predicted, Some(&scores))?,
+        confidences: None,
         truth,
         scores,
         probabilities: has_probabilities.then_some(probabilities),

@@ -11,6 +11,7 @@ use corpuscle::recipe::{Model, Weighing};
 use corpuscle::report::html::{Compared, Explanation, Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, DetChart, DetSeries};
 
+use super::abstained::Abstained;
 use super::demo::{Explained, Outcome};
 use super::evaluate::Measured;
 use crate::output::percent;
@@ -19,8 +20,15 @@ pub(super) use comparison::comparison;
 pub(super) use spans::spans;
 
 /// The page of `evaluate --report`.
-pub(super) fn evaluation(model: &Model, measured: &Measured, sources: &[String], run: &Run) -> anyhow::Result<String> {
+pub(super) fn evaluation(
+    model: &Model,
+    measured: &Measured,
+    abstained: Option<&Abstained>,
+    sources: &[String],
+    run: &Run,
+) -> anyhow::Result<String> {
     let mut sections = documents::evaluation(measured);
+    sections.extend(abstained.into_iter().flat_map(Abstained::sections));
     sections.extend(det(&[("", measured)])?);
     sections.extend(variability(model, measured, run)?);
     sections.extend(documents::map(model, measured, &documents::Mapped::ALL, run)?);

@@ -36,7 +36,7 @@ fn answer(
             continue;
         }
         let all = model.predict(&[line.trim()], run)?;
-        let prediction = Prediction { all: &all, row: 0 };
+        let prediction = Prediction { all: &all, row: 0, abstained: None, novelty: None };
         match args.top {
             Some(k) => {
                 let proba = args.proba || model.has_probabilities();

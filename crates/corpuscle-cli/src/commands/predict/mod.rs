@@ -3,6 +3,7 @@
 mod ask;
 mod rows;
 mod table;
+mod withheld;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::args::{Everywhere, Predict, RowFormat};
 use crate::input;
 use crate::output::{self, WrongCall};
 use rows::{Names, Rows};
+use withheld::Withheld;
 
 pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let options = input::options(&args.reading)?;
@@ -24,6 +26,9 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
     let wrong = |reason: &str| Err(WrongCall(reason.to_string()).into());
     match named {
         Some(RowFormat::Fasttext) if args.keep => return wrong("fastText lines have no columns to keep the data in"),
+        Some(RowFormat::Fasttext) if args.novelty && !everywhere.json => {
+            return wrong("rows of fastText hold labels only; ask for the novelty in another --format");
+        }
         Some(RowFormat::Parquet) if args.output.is_none() => {
             return wrong("Parquet is written to a file; name one with -o");
         }
@@ -42,21 +47,22 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
         if let Some(numbers) = fields.first() {
             return wrong(&format!("this model reads the field `{}`; name data that have it", numbers.field));
         }
-        if args.output.is_some() || args.keep || everywhere.json {
+        if args.output.is_some() || args.keep || args.novelty || args.abstain.is_some() || everywhere.json {
             return wrong("name the data, or `-` for standard input");
         }
         return ask::run(&model, args, everywhere.quiet, run);
     }
+    let mut withheld = args.abstain.map(|rate| Withheld::new(&model, rate)).transpose()?;
     let data = if args.data.is_empty() { vec!["-".to_string()] } else { args.data.clone() };
     let options = ReadOptions { keep: args.keep, ..input::with_numbers(options, fields) };
     let mut documents = input::open(&data, &options)?;
     if everywhere.json {
         let mut rows = Vec::new();
         let mut names = None;
-        predict_all(&model, &mut documents, run, |batch, predictions| {
+        predict_all(&model, &mut documents, args, &mut withheld, run, |batch, predicted| {
             let names = names.get_or_insert_with(|| Names::beside(&batch, &model, args, run));
             for (row, document) in batch.into_iter().enumerate() {
-                let prediction = Prediction { all: predictions, row };
+                let prediction = predicted.of(row);
                 rows.push(Value::Object(match args.keep {
                     true => kept(&model, document, &prediction, args, names, false)?,
                     false => as_json(&model, &document, &prediction, args),
@@ -65,6 +71,7 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
             Ok(())
         })?;
         let skipped = input::report_skipped(&documents, run);
+        say_withheld(withheld.as_ref(), everywhere);
         let documents = rows.len();
         let seconds = output::seconds(run);
         return output::print_json(
@@ -72,16 +79,24 @@ pub(crate) fn run(args: &Predict, everywhere: &Everywhere, run: &Run) -> anyhow:
         );
     }
     match &args.output {
-        None => write_rows(&model, &mut documents, args, named, run, Box::new(io::stdout()))?,
+        None => write_rows(&model, &mut documents, args, &mut withheld, named, run, Box::new(io::stdout()))?,
         Some(path) => {
             input::check_writable(path)?;
             output::write_beside(path, |file| {
-                write_rows(&model, &mut documents, args, named, run, Box::new(file.try_clone()?))
+                write_rows(&model, &mut documents, args, &mut withheld, named, run, Box::new(file.try_clone()?))
             })?;
         }
     }
     input::report_skipped(&documents, run);
+    say_withheld(withheld.as_ref(), everywhere);
     Ok(())
+}
+
+/// What share was answered, on stderr.
+fn say_withheld(withheld: Option<&Withheld>, everywhere: &Everywhere) {
+    if let (Some(withheld), false) = (withheld, everywhere.quiet) {
+        super::say(&withheld.text());
+    }
 }
 
 /// The format that the name of an output stands for.
@@ -105,24 +120,50 @@ fn as_data(data: Option<Format>, keep: bool) -> RowFormat {
     }
 }
 
+/// What was predicted for a batch.
+struct Predicted {
+    all: Predictions,
+    /// Whether each answer is withheld; empty where that was not asked for, as the novelties.
+    abstained: Vec<bool>,
+    novelty: Vec<f64>,
+}
+
+impl Predicted {
+    fn of(&self, row: usize) -> Prediction<'_> {
+        let (abstained, novelty) = (self.abstained.get(row).copied(), self.novelty.get(row).copied());
+        Prediction { all: &self.all, row, abstained, novelty }
+    }
+}
+
 /// One document's share of a batch of predictions.
 struct Prediction<'a> {
     all: &'a Predictions,
     row: usize,
+    abstained: Option<bool>,
+    novelty: Option<f64>,
 }
 
 fn predict_all(
     model: &Model,
     documents: &mut Documents,
+    args: &Predict,
+    withheld: &mut Option<Withheld>,
     run: &Run,
-    mut each: impl FnMut(Vec<Document>, &Predictions) -> anyhow::Result<()>,
+    mut each: impl FnMut(Vec<Document>, &Predicted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     // What a classifier counts for itself would be counted twice.
     let quiet = run.quiet();
     run.watch("predict", None, || {
         for_each_batch(documents, run, |batch| {
-            let predictions = model.predict_documents(&batch, &quiet)?;
-            each(batch, &predictions)
+            let x = model.represent_documents(&batch, &quiet)?;
+            let all = model.predict_matrix(&x, &quiet)?;
+            let novelty = if args.novelty { model.novelty(&x, &all, &quiet)? } else { Vec::new() };
+            let mut abstained = Vec::new();
+            if let Some(withheld) = withheld {
+                let confidences = model.confidences(&all).unwrap_or_else(|| vec![0.0; batch.len()]);
+                abstained.extend(confidences.iter().map(|&confidence| withheld.holds(confidence)));
+            }
+            each(batch, &Predicted { all, abstained, novelty })
         })
     })
 }
@@ -131,6 +172,7 @@ fn write_rows(
     model: &Model,
     documents: &mut Documents,
     args: &Predict,
+    withheld: &mut Option<Withheld>,
     format: Option<RowFormat>,
     run: &Run,
     to: Box<dyn Write + Send>,
@@ -139,7 +181,7 @@ fn write_rows(
     let mut open: Option<(Names, Rows)> = None;
     let format = format.unwrap_or_else(|| as_data(documents.format(), args.keep));
     let as_text = matches!(format, RowFormat::Csv | RowFormat::Tsv);
-    predict_all(model, documents, run, |batch, predictions| {
+    predict_all(model, documents, args, withheld, run, |batch, predicted| {
         // What is written first waits for the first row, so that data that cannot be read give no output at all.
         if let Some(to) = to.take() {
             let names = Names::beside(&batch, model, args, run);
@@ -149,7 +191,7 @@ fn write_rows(
         }
         let Some((names, rows)) = &mut open else { return Ok(()) };
         for (row, document) in batch.into_iter().enumerate() {
-            let prediction = Prediction { all: predictions, row };
+            let prediction = predicted.of(row);
             rows.write(match format {
                 RowFormat::Jsonl if !args.keep => as_json(model, &document, &prediction, args),
                 _ => kept(model, document, &prediction, args, names, as_text)?,
@@ -178,6 +220,8 @@ fn kept(
     };
     let labels = names(model, prediction);
     let label = match model.is_multi_label() {
+        // An empty list is an answer.
+        true if prediction.abstained == Some(true) => Value::Null,
         true => labels.into(),
         false => labels.first().copied().into(),
     };
@@ -196,6 +240,13 @@ fn kept(
         };
         beside.push((column, top.into_iter().map(written).collect()));
     }
+    if let Some(column) = &columns.abstained {
+        beside.push((column, prediction.abstained.into()));
+    }
+    if let Some(column) = &columns.novelty {
+        let written = |p: f64| if as_text { format!("{p:.4}").into() } else { Value::from(p) };
+        beside.push((column, prediction.novelty.map_or(Value::Null, written)));
+    }
     for (column, value) in beside {
         anyhow::ensure!(
             row.insert(column.clone(), value).is_none(),
@@ -206,7 +257,11 @@ fn kept(
     Ok(row)
 }
 
+/// The labels of the answer; none where it is withheld.
 fn names<'m>(model: &'m Model, prediction: &Prediction<'_>) -> Vec<&'m str> {
+    if prediction.abstained == Some(true) {
+        return Vec::new();
+    }
     prediction.all.labels[prediction.row].iter().map(|&class| model.classes()[class as usize].as_str()).collect()
 }
 
@@ -234,6 +289,7 @@ fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args
     row.insert("id".into(), document.id.clone().into());
     let names = names(model, prediction);
     match model.is_multi_label() {
+        true if prediction.abstained == Some(true) => row.insert("labels".into(), Value::Null),
         true => row.insert("labels".into(), names.into()),
         false => row.insert("label".into(), names.first().copied().into()),
     };
@@ -250,5 +306,7 @@ fn as_json(model: &Model, document: &Document, prediction: &Prediction<'_>, args
             .collect();
         row.insert("top".into(), list.into());
     }
+    row.extend(prediction.abstained.map(|abstained| ("abstained".into(), abstained.into())));
+    row.extend(prediction.novelty.map(|p| ("novelty".into(), p.into())));
     row
 }

@@ -15,6 +15,8 @@ pub(super) struct Names {
     pub(super) label: String,
     pub(super) probability: Option<String>,
     pub(super) top: Option<String>,
+    pub(super) abstained: Option<String>,
+    pub(super) novelty: Option<String>,
 }
 
 impl Names {
@@ -35,6 +37,8 @@ impl Names {
             label: free(if model.is_multi_label() { "labels" } else { "label" }, "predicted"),
             probability: (args.proba && args.top.is_none()).then(|| free("probability", "predicted_probability")),
             top: args.top.map(|_| free("top", "predicted_top")),
+            abstained: args.abstain.map(|_| free("abstained", "predicted_abstained")),
+            novelty: args.novelty.then(|| free("novelty", "predicted_novelty")),
         }
     }
 
@@ -50,7 +54,7 @@ impl Names {
             }
         }
         names.push(self.label.clone());
-        names.extend(self.probability.iter().chain(&self.top).cloned());
+        names.extend([&self.probability, &self.top, &self.abstained, &self.novelty].into_iter().flatten().cloned());
         names
     }
 }

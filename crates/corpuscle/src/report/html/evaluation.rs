@@ -2,7 +2,7 @@
 
 use super::{CellDocuments, Metric, Section};
 use crate::metrics::{ClassScore, Evaluation};
-use crate::report::svg::{Bar, BarChart, HeatMap};
+use crate::report::svg::{Bar, BarChart, Chart, HeatMap, LineChart, Series};
 
 /// Everything an evaluation has to show, in the order a reader asks for it.
 pub fn evaluation_sections(evaluation: &Evaluation) -> Vec<Section> {
@@ -29,6 +29,7 @@ pub fn evaluation_sections_with(evaluation: &Evaluation, cells: Vec<CellDocument
         chart: f1_bars(&evaluation.per_class),
         caption: "From the hardest class to the easiest.".into(),
     });
+    sections.extend(reliability(evaluation));
     sections.push(Section::PerClass { heading: "Every class".into(), classes: evaluation.per_class.clone() });
     sections
 }
@@ -47,6 +48,12 @@ fn headline(evaluation: &Evaluation) -> Vec<Metric> {
     ];
     if let Some(eer) = evaluation.eer {
         metrics.push(Metric::percent("Equal error rate", eer, "lower is better"));
+    }
+    for (name, value) in [("Log loss", evaluation.log_loss), ("Brier score", evaluation.brier)] {
+        metrics.extend(value.map(|value| Metric::number(name, value, "lower is better")));
+    }
+    if let Some(value) = evaluation.calibration_error {
+        metrics.push(Metric::percent("Calibration error", value, "lower is better"));
     }
     let ranked = [
         ("Precision", &evaluation.precision_at),
@@ -70,7 +77,7 @@ fn headline(evaluation: &Evaluation) -> Vec<Metric> {
     metrics
 }
 
-fn f1_bars(classes: &[ClassScore]) -> crate::report::svg::Chart {
+fn f1_bars(classes: &[ClassScore]) -> Chart {
     let mut ordered: Vec<&ClassScore> = classes.iter().collect();
     ordered.sort_by(|a, b| a.f1.total_cmp(&b.f1));
     let bars = ordered
@@ -85,4 +92,33 @@ fn f1_bars(classes: &[ClassScore]) -> crate::report::svg::Chart {
         most: Some(1.0),
     }
     .render()
+}
+
+/// How often what is said with about the same probability is true.
+fn reliability(evaluation: &Evaluation) -> Option<Section> {
+    let error = evaluation.calibration_error?;
+    let what = if evaluation.multi_label { "the probability of a label" } else { "the largest probability" };
+    let points = evaluation.reliability.iter().map(|bin| (bin.probability, bin.right)).collect();
+    let chart = LineChart {
+        title: "Share that is true against probability".into(),
+        x_label: format!("{what}, mean of each bin"),
+        y_label: "share that is true".into(),
+        series: vec![
+            Series { name: "this model".into(), points },
+            Series { name: "as often true as it says".into(), points: vec![(0.0, 0.0), (1.0, 1.0)] },
+        ],
+        log_x: false,
+    };
+    let sizes: Vec<String> = evaluation.reliability.iter().map(|bin| bin.count.to_string()).collect();
+    let counted = if evaluation.multi_label { "pairs of a document and a label" } else { "documents" };
+    Some(Section::Chart {
+        heading: "How far its probabilities can be believed".into(),
+        chart: chart.render(),
+        caption: format!(
+            "Below the diagonal the model is too sure of itself, above it not sure enough. The mean distance, weighted by bins, is \
+             the calibration error: {:.2} %. From left to right the bins hold {} {counted}; points of few jump about.",
+            100.0 * error,
+            sizes.join(", ")
+        ),
+    })
 }
