@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use corpuscle::Run;
 use corpuscle::corpus::{Document, demo};
+use corpuscle::experiment::{LabelCurve, Split, label_curves};
 use corpuscle::recipe::{Contribution, Corpus, Model, Recipe};
 use serde_json::json;
 
@@ -13,17 +14,26 @@ use crate::args::{Demo, Everywhere};
 use crate::input;
 use crate::output::{self, percent};
 
-/// What is compared: one recipe of each kind that a newcomer would try.
-const RECIPES: &[&str] = &[
-    "tfidf(sublinear=true) | svm",
-    "words(stem=english, stop=english) | tfidf(ngrams=2, sublinear=true) | svm",
-    "words(stem=english) | tfidf(sublinear=true) | logistic(c=10)",
-    "words(stem=english, stop=english) | tfidf(sublinear=true) | knn(k=10)",
-    "words(stem=english, stop=english) | binary | ig(1000) | knn(k=10)",
+/// What is compared: the plain way and the four methods, each with the settings that suit short messages. SCDV's word vectors
+/// need many passes over so small a corpus.
+const METHODS: [(&str, &str); 5] = [
+    ("TF-IDF", "tfidf(sublinear=true) | svm"),
+    ("VarNorm", "words(stem=english) | tfidf(sublinear=true) | varnorm(8) | discriminant | knn"),
+    ("sprinkling", "words(stem=porter, stop=english) | binary | sprinkle(50) | svm"),
+    ("SCDV", "words(stem=english, stop=english) | scdv(dim=50, clusters=10, min_count=2, epochs=200) | svm"),
+    ("dCoT", "words(stem=english) | tfidf(sublinear=true) | dcot(weight=auto) | svm(self_training=true)"),
 ];
+/// The method whose reconstructions are shown, and for what.
+const REMEMBERS: &str = "dCoT";
+const CUE: &str = "parcel";
+/// Numbers of labels of the second table; the other messages are there without theirs.
+const LABELS: [Option<usize>; 4] = [Some(40), Some(80), Some(160), None];
+/// Draws of those labels.
+const DRAWS: usize = 5;
 
 /// One recipe's outcome.
 pub(super) struct Outcome {
+    pub(super) name: &'static str,
     pub(super) model: Model,
     pub(super) measured: Measured,
     pub(super) train_seconds: f64,
@@ -34,9 +44,11 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
     input::check_writable(&args.report)?;
     let corpus = demo()?;
     let mut outcomes = Vec::new();
-    for text in RECIPES {
-        outcomes.push(compare(text, &corpus.train, &corpus.test, run)?);
+    for (name, text) in METHODS {
+        outcomes.push(compare(name, text, &corpus.train, &corpus.test, run)?);
     }
+    let curves = few_labels(&corpus, run)?;
+    let mind = to_mind(&outcomes, run)?;
     let best = outcomes
         .iter()
         .enumerate()
@@ -46,13 +58,14 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
         .map_or(0, |(index, _)| index);
     // The explanation needs a linear model, which the first recipe is.
     let explained = explain(&outcomes[0], &corpus.test, run)?;
-    let page = page::demo(&outcomes, best, &explained, corpus.train.len(), run)?;
+    let page = page::demo(&outcomes, &curves, &mind, best, &explained, corpus.train.len(), run)?;
     output::write_beside(&args.report, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
     if everywhere.json {
         let rows: Vec<_> = outcomes
             .iter()
             .map(|outcome| {
                 json!({
+                    "method": outcome.name,
                     "recipe": outcome.model.recipe().to_string(),
                     "accuracy": outcome.measured.evaluation.accuracy,
                     "macro_f1": outcome.measured.evaluation.macro_f1,
@@ -66,16 +79,47 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
             "train": corpus.train.len(),
             "test": corpus.test.len(),
             "recipes": rows,
+            "few_labels": curves.iter().map(|curve| {
+                let points = curve.points.iter().map(|point| {
+                    json!({"labels": point.labels, "accuracy": point.accuracy().0, "deviation": point.accuracy().1})
+                });
+                json!({"method": curve.recipe, "points": points.collect::<Vec<_>>()})
+            }).collect::<Vec<_>>(),
+            "to_mind": json!({"cue": CUE, "terms": mind}),
             "best": outcomes[best].model.recipe().to_string(),
             "explanation": explained.to_json(),
             "report": args.report.display().to_string(),
             "seconds": output::seconds(run),
         }));
     }
-    output::print_text(&text(&outcomes, best, &explained, corpus.train.len(), &args.report))
+    output::print_text(&text(&outcomes, &curves, &mind, best, &explained, corpus.train.len(), &args.report))
 }
 
-fn compare(recipe: &str, train: &[Document], test: &[Document], run: &Run) -> anyhow::Result<Outcome> {
+/// Accuracy of every method by the number of labels; `recipe` of each curve is the method's name.
+fn few_labels(corpus: &corpuscle::corpus::Demo, run: &Run) -> anyhow::Result<Vec<LabelCurve>> {
+    let recipes = METHODS.iter().map(|(_, text)| Recipe::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let documents: Vec<Document> = corpus.train.iter().chain(&corpus.test).cloned().collect();
+    let split =
+        Split { train: (0..corpus.train.len()).collect(), test: (corpus.train.len()..documents.len()).collect() };
+    let mut curves = label_curves(&recipes, &documents, &split, &LABELS, DRAWS, run)?;
+    curves.iter_mut().zip(METHODS).for_each(|(curve, (name, _))| curve.recipe = name.to_string());
+    Ok(curves)
+}
+
+/// The terms that the cue brings to mind.
+fn to_mind(outcomes: &[Outcome], run: &Run) -> anyhow::Result<Vec<String>> {
+    let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == REMEMBERS) else { return Ok(Vec::new()) };
+    let lists = outcome.model.reconstruct(&[CUE], run)?;
+    Ok(lists.into_iter().flatten().flatten().map(|(term, _)| term).filter(|term| term != CUE).take(10).collect())
+}
+
+fn compare(
+    name: &'static str,
+    recipe: &str,
+    train: &[Document],
+    test: &[Document],
+    run: &Run,
+) -> anyhow::Result<Outcome> {
     let recipe = Recipe::parse(recipe)?;
     let started = Instant::now();
     let mut corpus = Corpus::read(train.iter().cloned().map(Ok), recipe.words(), run)?;
@@ -84,7 +128,7 @@ fn compare(recipe: &str, train: &[Document], test: &[Document], run: &Run) -> an
     let train_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let measured = measure(&model, test.iter().cloned().map(Ok), true, run)?;
-    Ok(Outcome { model, measured, train_seconds, predict_seconds: started.elapsed().as_secs_f64() })
+    Ok(Outcome { name, model, measured, train_seconds, predict_seconds: started.elapsed().as_secs_f64() })
 }
 
 /// One message, what was decided and what carried the decision.
@@ -139,18 +183,27 @@ fn explain(outcome: &Outcome, test: &[Document], run: &Run) -> anyhow::Result<Ex
     })
 }
 
-fn text(outcomes: &[Outcome], best: usize, explained: &Explained, train: usize, report: &std::path::Path) -> String {
+fn text(
+    outcomes: &[Outcome],
+    curves: &[LabelCurve],
+    mind: &[String],
+    best: usize,
+    explained: &Explained,
+    train: usize,
+    report: &std::path::Path,
+) -> String {
     let test = outcomes.first().map_or(0, |outcome| outcome.measured.evaluation.documents);
     let classes = outcomes.first().map_or(0, |outcome| outcome.model.classes().len());
     let mut text = format!("{train} help-desk messages to learn from, {test} to be tested on, {classes} topics\n\n");
     text.push_str(&output::table(
-        &["recipe", "accuracy", "macro F1", "EER", "train", "predict"],
-        1,
+        &["method", "recipe", "accuracy", "macro F1", "EER", "train", "predict"],
+        2,
         outcomes.iter().enumerate().map(|(index, outcome)| {
             let e = &outcome.measured.evaluation;
             let mark = if index == best { " *" } else { "" };
             vec![
-                format!("{}{mark}", outcome.model.recipe().to_string()),
+                format!("{}{mark}", outcome.name),
+                outcome.model.recipe().to_string(),
                 percent(e.accuracy),
                 percent(e.macro_f1),
                 e.eer.map_or(String::new(), percent),
@@ -160,6 +213,10 @@ fn text(outcomes: &[Outcome], best: usize, explained: &Explained, train: usize, 
         }),
     ));
     text.push_str("* the most accurate; with so few test messages, differences under about 5 points are chance\n\n");
+    text.push_str(&few_labels_text(curves, train));
+    if !mind.is_empty() {
+        text.push_str(&format!("What “{CUE}” brings to mind ({REMEMBERS}): {}\n\n", mind.join(", ")));
+    }
     let sure = explained.probability.map_or(String::new(), |p| format!(" ({})", percent(f64::from(p))));
     text.push_str(&format!("Why is this message {}{sure}? It is {}.\n\n", explained.predicted, explained.truth));
     text.push_str(&format!("  “{}”\n\n", explained.text));
@@ -177,5 +234,27 @@ fn text(outcomes: &[Outcome], best: usize, explained: &Explained, train: usize, 
     text.push_str(&format!("\nreport: {}\n\nNext, with files of your own:\n", report.display()));
     text.push_str("  corpuscle train tickets.csv --recipe 'tfidf | svm' -o tickets.model\n");
     text.push_str("  corpuscle predict tickets.model new.csv --proba\n");
+    text
+}
+
+/// The second table, with a bar for each method at the fewest labels.
+fn few_labels_text(curves: &[LabelCurve], train: usize) -> String {
+    let fewest = curves.first().and_then(|curve| curve.points.first()).map_or(0, |point| point.labels);
+    let mut text = format!(
+        "The same with few labels: all {train} messages are there, but only some have theirs (mean of {DRAWS} draws)\n\n"
+    );
+    let counts = curves.first().map(|curve| curve.points.iter().map(|point| point.labels.to_string()));
+    let heading: Vec<String> = ["method".to_string()].into_iter().chain(counts.into_iter().flatten()).collect();
+    let mut heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let bars = format!("with {fewest} labels");
+    heading.push(&bars);
+    let rows = curves.iter().map(|curve| {
+        let accuracies = curve.points.iter().map(|point| percent(point.accuracy().0));
+        let share = curve.points.first().map_or(0.0, |point| point.accuracy().0);
+        let bar = "█".repeat((share * 40.0).round() as usize);
+        [curve.recipe.clone()].into_iter().chain(accuracies).chain([format!("{bar:<40}")]).collect::<Vec<_>>()
+    });
+    text.push_str(&output::table(&heading, 1, rows));
+    text.push('\n');
     text
 }

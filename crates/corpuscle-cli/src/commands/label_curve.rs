@@ -4,7 +4,7 @@ use corpuscle::corpus::{Document, Filter, Labels, ReadOptions};
 use corpuscle::experiment::{LabelCurve, Split, label_curves, random_splits};
 use corpuscle::recipe::Recipe;
 use corpuscle::report::html::{Report, Section};
-use corpuscle::report::svg::{LineChart, Series};
+use corpuscle::report::svg::{Chart, LineChart, Series};
 use corpuscle::{Error, Run};
 use serde_json::{Value, json};
 
@@ -145,7 +145,8 @@ fn table(curves: &[LabelCurve]) -> String {
     output::table(&heading, 1, rows) + "accuracy by the number of labels, mean ± standard deviation over the draws\n"
 }
 
-fn page(curves: &[LabelCurve], heading: &str) -> String {
+/// Accuracy against labels, each curve under the name that stands in its `recipe`.
+pub(super) fn chart(curves: &[LabelCurve]) -> Chart {
     let percents = |curve: &LabelCurve, figure: fn((f64, f64)) -> f64| -> Vec<f64> {
         curve.points.iter().map(|point| 100.0 * figure(point.accuracy())).collect()
     };
@@ -161,6 +162,10 @@ fn page(curves: &[LabelCurve], heading: &str) -> String {
         series: series.collect(),
         log_x: true,
     };
+    chart.render_with_spread(&spread)
+}
+
+fn page(curves: &[LabelCurve], heading: &str) -> String {
     let rows = curves.iter().map(|curve| {
         let points = curve.points.iter().map(|point| {
             let (accuracy, deviation) = point.accuracy();
@@ -174,7 +179,7 @@ fn page(curves: &[LabelCurve], heading: &str) -> String {
         sections: vec![
             Section::Chart {
                 heading: "Curves".into(),
-                chart: chart.render_with_spread(&spread),
+                chart: chart(curves),
                 caption: "Means over the draws; bars are standard deviations. Representations learn from all training \
                           documents, classifiers from the labelled ones."
                     .into(),

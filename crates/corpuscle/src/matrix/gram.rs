@@ -103,6 +103,7 @@ impl<'a> ShiftedGram<'a> {
     }
 
     /// `columns = D⁻¹ X_cᵀ y`.
+    #[inline(always)]
     fn pull(&self, y: &[Lane], columns: &mut [Lane]) {
         let total = narrow(&sum(y));
         for (column, out) in columns.iter_mut().enumerate() {
@@ -117,14 +118,20 @@ impl<'a> ShiftedGram<'a> {
     /// `out = X_c columns`.
     pub(crate) fn push(&self, columns: &[Lane], out: &mut [Lane]) {
         let shift = self.shift(columns);
-        for (row, out) in out.iter_mut().enumerate() {
-            let (columns_of_row, values) = self.by_rows.row(row);
-            *out = gather(columns_of_row, values, columns);
-            out.add(-1.0, &shift);
-        }
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (row, out) in out.iter_mut().enumerate() {
+                    let (columns_of_row, values) = self.by_rows.row(row);
+                    *out = gather(columns_of_row, values, columns);
+                    out.add(-1.0, &shift);
+                }
+            },
+        );
     }
 
     /// m·columns.
+    #[inline(always)]
     fn shift(&self, columns: &[Lane]) -> Lane {
         let mut shift = [0f64; LANES];
         for (columns, means) in columns.chunks(RUN).zip(self.means.chunks(RUN)) {
@@ -136,6 +143,7 @@ impl<'a> ShiftedGram<'a> {
     }
 
     /// `out = y + α·X_c D⁻¹ X_cᵀ y`, through `columns`.
+    #[inline(always)]
     fn apply(&self, y: &[Lane], columns: &mut [Lane], out: &mut [Lane]) {
         self.pull(y, columns);
         let shift = self.shift(columns);
@@ -152,6 +160,22 @@ impl<'a> ShiftedGram<'a> {
     /// its side or `most` steps are done. Leaves D⁻¹ X_cᵀ Y in `work.columns`; gives the steps taken, or `None` when
     /// they did not do.
     pub(crate) fn solve_panel(
+        &self,
+        fill: impl Fn(&mut [Lane]),
+        tolerance: f64,
+        most: usize,
+        work: &mut Workspace,
+        run: &Run,
+    ) -> Result<Option<usize>> {
+        // Wide registers where the machine has them; the bits are the same.
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || self.solve_on_registers(fill, tolerance, most, work, run),
+        )
+    }
+
+    #[inline(always)]
+    fn solve_on_registers(
         &self,
         fill: impl Fn(&mut [Lane]),
         tolerance: f64,
@@ -194,6 +218,7 @@ impl<'a> ShiftedGram<'a> {
     }
 
     /// The next direction z + β·direction with z the preconditioned residual and β = r·z / `before`; gives r·z.
+    #[inline(always)]
     fn precondition_into(&self, residual: &[Lane], direction: &mut [Lane], before: &[f64; LANES]) -> [f64; LANES] {
         let mut along = [0f64; LANES];
         for (residual, scales) in residual.chunks(RUN).zip(self.preconditioner.chunks(RUN)) {
@@ -218,6 +243,7 @@ impl<'a> ShiftedGram<'a> {
     }
 }
 
+#[inline(always)]
 pub(crate) fn sum(lanes: &[Lane]) -> [f64; LANES] {
     let mut total = [0f64; LANES];
     for lanes in lanes.chunks(RUN) {
@@ -228,6 +254,7 @@ pub(crate) fn sum(lanes: &[Lane]) -> [f64; LANES] {
     total
 }
 
+#[inline(always)]
 fn dots(left: &[Lane], right: &[Lane]) -> [f64; LANES] {
     let mut total = [0f64; LANES];
     for (left, right) in left.chunks(RUN).zip(right.chunks(RUN)) {
@@ -243,17 +270,19 @@ fn dots(left: &[Lane], right: &[Lane]) -> [f64; LANES] {
 }
 
 /// Adds `from` to `to`, each lane with a factor of its own.
-#[inline]
+#[inline(always)]
 fn add_scaled(to: &mut Lane, factors: &[f32; LANES], from: &Lane) {
     for ((to, factor), from) in to.0.iter_mut().zip(factors).zip(&from.0) {
         *to += factor * from;
     }
 }
 
+#[inline(always)]
 fn widen(total: &mut [f64; LANES], part: &Lane) {
     total.iter_mut().zip(&part.0).for_each(|(total, &part)| *total += f64::from(part));
 }
 
+#[inline(always)]
 pub(crate) fn narrow(total: &[f64; LANES]) -> Lane {
     Lane(total.map(|value| value as f32))
 }

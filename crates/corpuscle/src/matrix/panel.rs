@@ -70,7 +70,7 @@ pub struct Lane(
 
 impl Lane {
     /// Adds `scale · other`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, scale: f32, other: &Lane) {
         for (sum, &value) in self.0.iter_mut().zip(&other.0) {
             *sum += scale * value;
@@ -184,7 +184,7 @@ impl Linear for Operator<'_> {
 }
 
 /// The sum of lanes picked and weighed by a sparse row.
-#[inline]
+#[inline(always)]
 pub(crate) fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
     let mut sum = Lane::default();
     for (&column, &value) in columns.iter().zip(values) {

@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(Recipe::parse("tfidf").unwrap().needs_labels(), None);
         let representation = |text: &str| Recipe::parse(text).unwrap().representation_needs_labels();
         assert_eq!(representation("tfidf | dcot | svm"), None);
-        assert_eq!(representation("tfidf | dcot(layers=auto) | svm"), Some("dcot"));
+        assert_eq!(representation("tfidf | dcot(noise=auto) | svm"), Some("dcot"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod documents;
 mod spans;
 
 use corpuscle::Run;
+use corpuscle::experiment::LabelCurve;
 use corpuscle::metrics::DetCurve;
 use corpuscle::project::TopicVariability;
 use corpuscle::recipe::{Model, Weighing};
@@ -14,6 +15,7 @@ use corpuscle::report::svg::{Bar, BarChart, DetChart, DetSeries};
 use super::abstained::Abstained;
 use super::demo::{Explained, Outcome};
 use super::evaluate::Measured;
+use super::label_curve;
 use crate::output::percent;
 
 pub(super) use comparison::comparison;
@@ -47,6 +49,8 @@ pub(super) fn evaluation(
 /// The page of `demo`.
 pub(super) fn demo(
     outcomes: &[Outcome],
+    curves: &[LabelCurve],
+    mind: &[String],
     best: usize,
     explained: &Explained,
     train: usize,
@@ -56,7 +60,7 @@ pub(super) fn demo(
     let rows = outcomes
         .iter()
         .map(|outcome| Compared {
-            name: outcome.model.recipe().to_string(),
+            name: format!("{}: {}", outcome.name, outcome.model.recipe()),
             accuracy: outcome.measured.evaluation.accuracy,
             macro_f1: outcome.measured.evaluation.macro_f1,
             train_seconds: outcome.train_seconds,
@@ -65,10 +69,17 @@ pub(super) fn demo(
         })
         .collect();
     let mut sections = vec![
-        Section::Comparison { heading: "Recipes compared".into(), rows },
+        Section::Chart {
+            heading: "What few labels are worth".into(),
+            chart: label_curve::chart(curves),
+            caption: "Accuracy on the test messages when only some of the training messages have a label, means over draws; bars \
+                      are standard deviations. Representations learn from all messages, classifiers from the labelled ones."
+                .into(),
+        },
+        Section::Comparison { heading: "Methods compared, all labels given".into(), rows },
         Section::Text {
             heading: "How to read this".into(),
-            paragraphs: vec![format!(
+            paragraphs: vec![format!("What “parcel” brings to mind: {}.", mind.join(", ")), format!(
                 "All recipes learnt from the same {train} messages and were tested on the same {}. With so few test \
                  messages, differences under about 5 points are chance. Below, the most accurate recipe: {}.",
                 winner.measured.evaluation.documents,
@@ -77,7 +88,7 @@ pub(super) fn demo(
         },
     ];
     sections.extend(documents::evaluation(&winner.measured));
-    let names: Vec<String> = outcomes.iter().map(|outcome| outcome.model.recipe().to_string()).collect();
+    let names: Vec<String> = outcomes.iter().map(|outcome| outcome.name.to_string()).collect();
     let curves: Vec<(&str, &Measured)> =
         names.iter().zip(outcomes).map(|(name, outcome)| (name.as_str(), &outcome.measured)).collect();
     sections.extend(det(&curves)?);

@@ -1,4 +1,4 @@
-//! Noise, layers and weight that are left to be found.
+//! Noise and weight that are left to be found.
 //!
 //! The layers know no labels, so each noise is fitted once, on all documents, and only the judge fold by fold; where a stage
 //! before learns from labels, everything is fitted fold by fold. What is usual stays unless another value is clearly better
@@ -15,8 +15,6 @@ use crate::{Key, Result, Run};
 
 /// What `noise=auto` chooses from; the usual value comes first.
 const NOISES: [f64; 4] = [0.97, 0.9, 0.99, 0.7];
-/// What `layers=auto` chooses from; the usual one comes first.
-const LAYERS: [usize; 3] = [2, 1, 3];
 /// What `weight=auto` chooses from; the smallest leaves little more than the document itself.
 const WEIGHTS: [f64; 5] = [8.0, 2.0, 0.5, 0.125, 0.03125];
 /// Labels of each class at which reconstructions and document are worth about the same; see [`usual_weight`].
@@ -90,11 +88,10 @@ impl DcotParams {
     /// The best values where a stage before learns from labels: every fold has layers of its own.
     fn best_by_refitting(&self, x: &Matrix, choices: &Choices, target: &Target<'_>, run: &Run) -> Result<Given> {
         let (all, quiet) = (choices.all(), run.quiet());
-        let most = choices.most_layers();
         let right = target.judge_rows(x, FOLDS, all.len(), FoldRows::All, run, |fold, verdict| {
             let prototypes = self.prototype_columns(&fold.x, &fold.target(), &quiet)?;
             for &noise in &choices.noises {
-                let values = Given { noise, layers: most, weight: 1.0, rank: choices.rank };
+                let values = Given { noise, layers: choices.layers, weight: 1.0, rank: choices.rank };
                 let (model, fitted) = self.fit_on(&fold.x, prototypes.clone(), values, &quiet)?;
                 let held = model.transform(&fold.held, &quiet)?;
                 for (choice, values) in all.iter().enumerate().filter(|(_, values)| values.noise == noise) {
@@ -124,7 +121,7 @@ impl DcotParams {
         target: &Target<'_>,
         run: &Run,
     ) -> Result<Arc<Layers>> {
-        let (layers, rank) = (choices.most_layers(), choices.rank);
+        let (layers, rank) = (choices.layers, choices.rank);
         // Whatever weight the labels make usual, the layers are the same.
         let values = Given { noise, layers, weight: 1.0, rank };
         let key = target.input().map(|input| {
@@ -144,7 +141,7 @@ impl DcotParams {
 /// What there is to choose from; where a value is given, that one alone. The usual value of each comes first.
 struct Choices {
     noises: Vec<f64>,
-    layers: Vec<usize>,
+    layers: usize,
     usual_weight: f64,
     other_weights: Vec<f64>,
     rank: Option<usize>,
@@ -156,28 +153,23 @@ impl Choices {
         let others = WEIGHTS.into_iter().filter(|&other| params.weight.is_auto() && other != usual);
         Choices {
             noises: params.noise.value().map_or(NOISES.to_vec(), |noise| vec![noise]),
-            layers: params.layers.value().map_or(LAYERS.to_vec(), |layers| vec![layers]),
+            layers: params.layers_for(labels),
             usual_weight: usual,
             other_weights: others.collect(),
             rank: params.rank_for(labels),
         }
     }
 
-    fn most_layers(&self) -> usize {
-        self.layers.iter().copied().max().unwrap_or(1)
-    }
-
     /// Every combination that [`Choices::search`] may ask about.
     fn all(&self) -> Vec<Given> {
         let weights = || std::iter::once(self.usual_weight).chain(self.other_weights.iter().copied());
-        let pairs = self.noises.iter().flat_map(|&noise| self.layers.iter().map(move |&layers| (noise, layers)));
-        pairs
-            .flat_map(|(noise, layers)| weights().map(move |weight| Given { noise, layers, weight, rank: self.rank }))
-            .collect()
+        let with =
+            |noise: f64| weights().map(move |weight| Given { noise, layers: self.layers, weight, rank: self.rank });
+        self.noises.iter().flat_map(|&noise| with(noise)).collect()
     }
 
-    /// Noise and layers first, at the usual weight, then the weight. `right` says which documents come out right, `found` hears
-    /// of every noise and layers that are better than those before.
+    /// The noise first, at the usual weight, then the weight. `right` says which documents come out right, `found` hears
+    /// of every noise that is better than those before.
     fn search(
         &self,
         mut right: impl FnMut(Given) -> Result<Option<Vec<bool>>>,
@@ -185,20 +177,16 @@ impl Choices {
         run: &Run,
     ) -> Result<Given> {
         let mut best: Option<(Given, Vec<bool>)> = None;
-        let usual = Given { noise: self.noises[0], layers: self.layers[0], weight: self.usual_weight, rank: self.rank };
+        let usual = Given { noise: self.noises[0], layers: self.layers, weight: self.usual_weight, rank: self.rank };
         for &noise in &self.noises {
-            for &layers in &self.layers {
-                let values = Given { noise, layers, ..usual };
-                let Some(list) = right(values)? else {
-                    run.warn(
-                        "dcot: too few labelled documents to choose noise, layers or weight; the usual ones are taken",
-                    );
-                    return Ok(usual);
-                };
-                if best.as_ref().is_none_or(|(_, best)| clearly_more(&list, best)) {
-                    best = Some((values, list));
-                    found(values);
-                }
+            let values = Given { noise, ..usual };
+            let Some(list) = right(values)? else {
+                run.warn("dcot: too few labelled documents to choose noise or weight; the usual ones are taken");
+                return Ok(usual);
+            };
+            if best.as_ref().is_none_or(|(_, best)| clearly_more(&list, best)) {
+                best = Some((values, list));
+                found(values);
             }
         }
         let Some((mut values, at_usual)) = best else { return Ok(usual) };
@@ -289,22 +277,16 @@ mod tests {
 
     #[test]
     fn the_search_asks_only_what_it_says_it_may() {
-        let params = DcotParams {
-            noise: crate::params::Auto::Auto,
-            layers: crate::params::Auto::Auto,
-            weight: crate::params::Auto::Auto,
-            ..DcotParams::default()
-        };
+        let params =
+            DcotParams { noise: crate::params::Auto::Auto, weight: crate::params::Auto::Auto, ..DcotParams::default() };
         let choices = Choices::of(&params, &labels(&[10, 10]));
         let (all, run) = (choices.all(), Run::new(1, 1).unwrap());
-        // Every document is right at noise 0.9 with three layers and weight 0.5, fewer the further away.
-        let best = Given { noise: 0.9, layers: 3, weight: 0.5, rank: choices.rank };
+        // Every document is right at noise 0.9 and weight 0.5, fewer the further away.
+        let best = Given { noise: 0.9, layers: choices.layers, weight: 0.5, rank: choices.rank };
         let right = |values: Given| {
             assert!(all.contains(&values));
-            let same = usize::from(values.noise == best.noise)
-                + usize::from(values.layers == best.layers)
-                + usize::from(values.weight == best.weight);
-            Ok(Some((0..100).map(|row| row < 25 * (same + 1)).collect()))
+            let same = usize::from(values.noise == best.noise) + usize::from(values.weight == best.weight);
+            Ok(Some((0..100).map(|row| row < 33 * (same + 1)).collect()))
         };
         assert_eq!(choices.search(right, |_| {}, &run).unwrap(), best);
         let nothing = choices.search(|_| Ok(None), |_| {}, &run).unwrap();

@@ -22,6 +22,8 @@ const CHUNK: usize = 16 * ROWS;
 const MOST_ERROR: f64 = 0.15;
 /// Documents of that sample.
 const SAMPLE: usize = 64;
+/// Directions a layer is written in beyond those kept of its output.
+const SPARE_DIRECTIONS: usize = 24;
 /// Fewest directions a layer is written in.
 const FEWEST_DIRECTIONS: usize = 128;
 
@@ -90,7 +92,7 @@ pub(super) fn fit(
 
 /// Directions that a layer is first tried with.
 fn directions_for(rank: usize, prototypes: usize) -> usize {
-    (rank + rank / 4).max(FEWEST_DIRECTIONS).next_multiple_of(16).min(prototypes)
+    (rank + SPARE_DIRECTIONS).max(FEWEST_DIRECTIONS).next_multiple_of(16).min(prototypes)
 }
 
 fn no_moments() -> Moments {

@@ -155,6 +155,7 @@ fn a_compact_model_has_the_same_bits_at_any_thread_count() {
 fn more_labels_keep_more_directions() {
     let labels = |count: usize| Labels::from_single((0..count).map(|row| Some(["a", "b"][row % 2])));
     let auto = DcotParams::default();
+    assert_eq!([300, 301].map(|count| auto.layers_for(&labels(count))), [2, 1]);
     let ranks = [10, 300, 301, 5000].map(|count| auto.rank_for(&labels(count)));
     assert!(ranks.is_sorted() && ranks[0] < ranks[3], "{ranks:?}");
     assert_eq!(DcotParams { rank: Auto::Value(Rank::Full), ..auto }.rank_for(&labels(10)), None);
