@@ -13,6 +13,7 @@ mod faults;
 mod few_labels;
 mod journey;
 mod multi_label;
+mod pages;
 mod projecting;
 mod recommending;
 mod same_bits;

@@ -8,7 +8,8 @@
 //!
 //! We differ in the documents the bound is made on: theirs are set aside, ours are the out-of-fold documents of calibration,
 //! scored by models that learnt from fewer documents than the final one, which therefore errs less. The promise is for documents
-//! that come as the training documents came; nothing is promised for others. At most [`CANDIDATES`] thresholds are kept, at
+//! that come as the training documents came; nothing is promised for others. Calibration and thresholds of labels are fitted on the same
+//! answers, so the guarantee is approximate by as much as those few numbers can adapt. At most [`CANDIDATES`] thresholds are kept, at
 //! equal steps of answers.
 //!
 //! ```

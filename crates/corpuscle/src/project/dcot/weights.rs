@@ -156,13 +156,15 @@ impl Layer {
             Weights::Whole(weights) => {
                 for (at, row) in rows.enumerate() {
                     let out = z.row_mut(at);
-                    out.fill(0.0);
+                    // First the bias, as in the first release, whose models must give the same bits.
+                    out.copy_from_slice(&self.bias);
                     let (columns, values) = x.row(row);
                     for (&column, &value) in columns.iter().zip(values) {
                         let weights = weights.row(column as usize);
                         out.iter_mut().zip(weights).for_each(|(to, weight)| *to += value * weight);
                     }
                 }
+                return squash(z, &vec![0.0; self.bias.len()]);
             }
             Weights::Terms { down, up } => {
                 let mut narrow = Dense::zeros(z.rows(), down.cols());
@@ -193,14 +195,7 @@ impl Layer {
 
     /// Adds the bias and applies tanh.
     pub(super) fn squash(&self, z: &mut Dense) {
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for row in z.values_mut().chunks_exact_mut(self.bias.len().max(1)) {
-                    row.iter_mut().zip(&self.bias).for_each(|(to, bias)| *to = tanh(*to + bias));
-                }
-            },
-        );
+        squash(z, &self.bias);
     }
 
     pub(super) fn save(&self, out: &mut StoreWriter) {
@@ -213,6 +208,17 @@ impl Layer {
         let weights = Weights::load(store, inputs, outputs)?;
         Ok(Layer { weights, bias: store.f32s("bias", &[Some(outputs)])?.0 })
     }
+}
+
+fn squash(z: &mut Dense, bias: &[f32]) {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in z.values_mut().chunks_exact_mut(bias.len().max(1)) {
+                row.iter_mut().zip(bias).for_each(|(to, bias)| *to = tanh(*to + bias));
+            }
+        },
+    );
 }
 
 /// tanh to a few units in the last place, by the rational approximation that Eigen uses: plain multiplications, so that
