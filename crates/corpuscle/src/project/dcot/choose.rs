@@ -191,10 +191,23 @@ impl Choices {
         }
         let Some((mut values, at_usual)) = best else { return Ok(usual) };
         let mut most = number(&at_usual);
-        for &weight in &self.other_weights {
-            let Some(list) = right(Given { weight, ..values })? else { continue };
-            if clearly_more(&list, &at_usual) && number(&list) > most {
-                (values.weight, most) = (weight, number(&list));
+        // Outwards from the usual weight, either way as far as it does not get worse.
+        let (mut less, mut more): (Vec<f64>, Vec<f64>) =
+            self.other_weights.iter().partition(|&&weight| weight < self.usual_weight);
+        less.sort_by(|a, b| b.total_cmp(a));
+        more.sort_by(f64::total_cmp);
+        for weights in [less, more] {
+            let mut last = number(&at_usual);
+            for weight in weights {
+                let Some(list) = right(Given { weight, ..values })? else { continue };
+                let found = number(&list);
+                if clearly_more(&list, &at_usual) && found > most {
+                    (values.weight, most) = (weight, found);
+                }
+                if found < last {
+                    break;
+                }
+                last = found;
             }
         }
         Ok(values)
