@@ -10,7 +10,7 @@
 //!
 //! The most probable class can differ from the label given, which goes by scores. With several labels per document the same
 //! are means over pairs of a document and a class, each a question of yes or no: `log_loss` = −ln of the probability of the
-//! answer that is true, `brier` = (p − [yes])² from 0 to 1, and bins are of the probability of a yes, right_b the share of yes.
+//! answer that is true, `brier` = (p − \[yes\])² from 0 to 1, and bins are of the probability of a yes, right_b the share of yes.
 //!
 //! A class that the model does not know has the probability 0; with several labels only the pairs where it is true are counted.
 //! O(documents · classes).

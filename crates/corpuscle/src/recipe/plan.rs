@@ -206,7 +206,7 @@ fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> 
 }
 
 struct Planner<'a> {
-    /// Out of a model's file; see [`Params::BEFORE`].
+    /// Out of a model's file; see [`crate::params::Params::BEFORE`].
     of_file: bool,
     text: &'a str,
     registry: &'a Arc<Registry>,
