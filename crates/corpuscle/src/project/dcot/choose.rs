@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::{DcotModel, DcotParams, Given};
+use super::{DcotModel, DcotParams, Given, effective_classes};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, ProjectorModel, Target};
@@ -218,10 +218,8 @@ impl Choices {
 /// much as the document, fewer more. Rare classes count for what they hold (the classes are as many as equally large
 /// ones would be with the same entropy).
 fn usual_weight(labels: &Labels) -> f64 {
-    let counts = labels.class_counts();
-    let total: f64 = counts.iter().map(|&count| count as f64).sum();
-    let shares = counts.iter().filter(|&&count| count > 0).map(|&count| count as f64 / total);
-    let classes = (-shares.map(|share| share * share.ln()).sum::<f64>()).exp();
+    let total = labels.class_counts().iter().sum::<usize>() as f64;
+    let classes = effective_classes(labels);
     let wanted = (LABELS_FOR_EQUAL * classes / total.max(1.0)).ln();
     let nearest = |a: &f64, b: &f64| (a.ln() - wanted).abs().total_cmp(&(b.ln() - wanted).abs());
     WEIGHTS.into_iter().min_by(nearest).unwrap_or(WEIGHTS[1])

@@ -152,13 +152,15 @@ fn a_compact_model_has_the_same_bits_at_any_thread_count() {
 }
 
 #[test]
-fn more_labels_keep_more_directions() {
-    let labels = |count: usize| Labels::from_single((0..count).map(|row| Some(["a", "b"][row % 2])));
+fn more_labels_and_classes_keep_more_directions() {
+    let names: Vec<String> = (0..90).map(|class| format!("class {class}")).collect();
+    let labels =
+        |count: usize, classes: usize| Labels::from_single((0..count).map(|row| Some(names[row % classes].as_str())));
     let auto = DcotParams::default();
-    assert_eq!([300, 301].map(|count| auto.layers_for(&labels(count))), [2, 1]);
-    let ranks = [10, 300, 301, 5000].map(|count| auto.rank_for(&labels(count)));
-    assert!(ranks.is_sorted() && ranks[0] < ranks[3], "{ranks:?}");
-    assert_eq!(DcotParams { rank: Auto::Value(Rank::Full), ..auto }.rank_for(&labels(10)), None);
+    assert_eq!([300, 301].map(|count| auto.layers_for(&labels(count, 3))), [2, 1]);
+    let ranks = [(10, 2), (300, 90), (9000, 2), (9000, 8), (9000, 90)].map(|(n, k)| auto.rank_for(&labels(n, k)));
+    assert_eq!(ranks, [100, 100, 100, 120, 300].map(Some));
+    assert_eq!(DcotParams { rank: Auto::Value(Rank::Full), ..auto }.rank_for(&labels(10, 2)), None);
 }
 
 #[test]
