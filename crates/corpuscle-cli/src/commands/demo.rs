@@ -25,7 +25,7 @@ const METHODS: [(&str, &str); 5] = [
 ];
 /// The method whose reconstructions are shown, and for what.
 const REMEMBERS: &str = "dCoT";
-const CUE: &str = "parcel";
+pub(super) const CUE: &str = "parcel";
 /// Numbers of labels of the second table; the other messages are there without theirs.
 const LABELS: [Option<usize>; 4] = [Some(40), Some(80), Some(160), None];
 /// Draws of those labels.
@@ -38,6 +38,20 @@ pub(super) struct Outcome {
     pub(super) measured: Measured,
     pub(super) train_seconds: f64,
     pub(super) predict_seconds: f64,
+}
+
+/// Everything the demo has to tell.
+pub(super) struct Story {
+    pub(super) outcomes: Vec<Outcome>,
+    /// Accuracy by the number of labels, each under the method's name.
+    pub(super) curves: Vec<LabelCurve>,
+    /// What [`CUE`] brings to mind.
+    pub(super) mind: Vec<String>,
+    /// The most accurate of the outcomes.
+    pub(super) best: usize,
+    pub(super) explained: Explained,
+    /// Messages to learn from.
+    pub(super) train: usize,
 }
 
 pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
@@ -58,10 +72,12 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
         .map_or(0, |(index, _)| index);
     // The explanation needs a linear model, which the first recipe is.
     let explained = explain(&outcomes[0], &corpus.test, run)?;
-    let page = page::demo(&outcomes, &curves, &mind, best, &explained, corpus.train.len(), run)?;
+    let story = Story { outcomes, curves, mind, best, explained, train: corpus.train.len() };
+    let page = page::demo(&story, run)?;
     output::write_beside(&args.report, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
     if everywhere.json {
-        let rows: Vec<_> = outcomes
+        let rows: Vec<_> = story
+            .outcomes
             .iter()
             .map(|outcome| {
                 json!({
@@ -79,20 +95,20 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
             "train": corpus.train.len(),
             "test": corpus.test.len(),
             "recipes": rows,
-            "few_labels": curves.iter().map(|curve| {
+            "few_labels": story.curves.iter().map(|curve| {
                 let points = curve.points.iter().map(|point| {
                     json!({"labels": point.labels, "accuracy": point.accuracy().0, "deviation": point.accuracy().1})
                 });
                 json!({"method": curve.recipe, "points": points.collect::<Vec<_>>()})
             }).collect::<Vec<_>>(),
-            "to_mind": json!({"cue": CUE, "terms": mind}),
-            "best": outcomes[best].model.recipe().to_string(),
-            "explanation": explained.to_json(),
+            "to_mind": json!({"cue": CUE, "terms": story.mind}),
+            "best": story.outcomes[story.best].model.recipe().to_string(),
+            "explanation": story.explained.to_json(),
             "report": args.report.display().to_string(),
             "seconds": output::seconds(run),
         }));
     }
-    output::print_text(&text(&outcomes, &curves, &mind, best, &explained, corpus.train.len(), &args.report))
+    output::print_text(&text(&story, &args.report))
 }
 
 /// Accuracy of every method by the number of labels; `recipe` of each curve is the method's name.
@@ -183,15 +199,8 @@ fn explain(outcome: &Outcome, test: &[Document], run: &Run) -> anyhow::Result<Ex
     })
 }
 
-fn text(
-    outcomes: &[Outcome],
-    curves: &[LabelCurve],
-    mind: &[String],
-    best: usize,
-    explained: &Explained,
-    train: usize,
-    report: &std::path::Path,
-) -> String {
+fn text(story: &Story, report: &std::path::Path) -> String {
+    let Story { outcomes, curves, mind, best, explained, train } = story;
     let test = outcomes.first().map_or(0, |outcome| outcome.measured.evaluation.documents);
     let classes = outcomes.first().map_or(0, |outcome| outcome.model.classes().len());
     let mut text = format!("{train} help-desk messages to learn from, {test} to be tested on, {classes} topics\n\n");
@@ -200,7 +209,7 @@ fn text(
         2,
         outcomes.iter().enumerate().map(|(index, outcome)| {
             let e = &outcome.measured.evaluation;
-            let mark = if index == best { " *" } else { "" };
+            let mark = if index == *best { " *" } else { "" };
             vec![
                 format!("{}{mark}", outcome.name),
                 outcome.model.recipe().to_string(),
@@ -213,7 +222,7 @@ fn text(
         }),
     ));
     text.push_str("* the most accurate; with so few test messages, differences under about 5 points are chance\n\n");
-    text.push_str(&few_labels_text(curves, train));
+    text.push_str(&few_labels_text(curves, *train));
     if !mind.is_empty() {
         text.push_str(&format!("What “{CUE}” brings to mind ({REMEMBERS}): {}\n\n", mind.join(", ")));
     }

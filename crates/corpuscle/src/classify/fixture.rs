@@ -3,9 +3,11 @@
 use rand::Rng as _;
 use serde::Deserialize;
 
+use super::{COST_GRID, Classifier, ClassifierModel, LinearModel};
 use crate::Run;
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::project::Target;
 
 #[derive(Deserialize)]
 pub(super) struct Fixture {
@@ -109,4 +111,30 @@ pub(super) fn projected(n: usize, d: usize, classes: u32, seed: u64) -> (Matrix,
         Dense::new(n, d + 2, whole).unwrap().into(),
         Labels::from_ids(names, &labels).unwrap(),
     )
+}
+
+/// A path over costs has the same bits at any thread count, ends near a fit of each cost alone (`exact`), and so has the choice
+/// among them (`auto`). `fits` walks the path.
+pub(super) fn check_path<P: Classifier>(
+    x: &Matrix,
+    target: &Target<'_>,
+    exact: impl Fn(f64) -> P,
+    auto: &P,
+    fits: impl Fn(&Run) -> [LinearModel; COST_GRID.len()],
+) where
+    P::Model: std::fmt::Debug + PartialEq,
+{
+    let run = |threads: usize| Run::new(3, threads).unwrap();
+    let first = fits(&run(1));
+    assert_eq!(first, fits(&run(2)));
+    assert_eq!(first, fits(&run(8)));
+    let one = Run::new(1, 2).unwrap();
+    for (c, warm) in COST_GRID.into_iter().zip(&first) {
+        let alone = exact(c).fit(x, target, &one).unwrap().scores(x, &one).unwrap();
+        let far = distance(&warm.scores(x, &one).unwrap(), &written_out(&alone));
+        assert!(far < 0.15, "{auto:?} {c}: {far}");
+    }
+    let chosen = |threads: usize| auto.fit(x, target, &run(threads)).unwrap();
+    assert_eq!(chosen(1), chosen(2));
+    assert_eq!(chosen(1), chosen(8));
 }

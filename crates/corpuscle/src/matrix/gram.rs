@@ -170,51 +170,41 @@ impl<'a> ShiftedGram<'a> {
         // Wide registers where the machine has them; the bits are the same.
         pulp::Arch::new().dispatch(
             #[inline(always)]
-            || self.solve_on_registers(fill, tolerance, most, work, run),
+            || {
+                let rows = self.by_rows.rows();
+                let Workspace { solution, residual, direction, image, columns } = work;
+                for vector in [&mut *solution, residual, direction, image] {
+                    vector.clear();
+                    vector.resize(rows, Lane::default());
+                }
+                columns.clear();
+                columns.resize(self.by_columns.rows(), Lane::default());
+                fill(residual);
+                let mut norms = dots(residual, residual);
+                let goals: [f64; LANES] = norms.map(|norm| norm * tolerance * tolerance);
+                let mut along = self.precondition_into(residual, direction, &[0f64; LANES]);
+                let mut steps = 0;
+                while norms.iter().zip(&goals).any(|(norm, goal)| norm > goal) && steps < most {
+                    run.check()?;
+                    steps += 1;
+                    self.apply(direction, columns, image);
+                    let curvature = dots(direction, image);
+                    let mut step = [0f32; LANES];
+                    for lane in 0..LANES {
+                        // A side that is done, or zero from the start, stays where it is.
+                        let open = norms[lane] > goals[lane] && curvature[lane] > 0.0;
+                        step[lane] = if open { (along[lane] / curvature[lane]) as f32 } else { 0.0 };
+                    }
+                    let back = step.map(|step| -step);
+                    solution.iter_mut().zip(&*direction).for_each(|(to, from)| add_scaled(to, &step, from));
+                    residual.iter_mut().zip(&*image).for_each(|(to, from)| add_scaled(to, &back, from));
+                    norms = dots(residual, residual);
+                    along = self.precondition_into(residual, direction, &along);
+                }
+                self.pull(solution, columns);
+                Ok(norms.iter().zip(&goals).all(|(norm, goal)| norm <= goal).then_some(steps))
+            },
         )
-    }
-
-    #[inline(always)]
-    fn solve_on_registers(
-        &self,
-        fill: impl Fn(&mut [Lane]),
-        tolerance: f64,
-        most: usize,
-        work: &mut Workspace,
-        run: &Run,
-    ) -> Result<Option<usize>> {
-        let rows = self.by_rows.rows();
-        let Workspace { solution, residual, direction, image, columns } = work;
-        for vector in [&mut *solution, residual, direction, image] {
-            vector.clear();
-            vector.resize(rows, Lane::default());
-        }
-        columns.clear();
-        columns.resize(self.by_columns.rows(), Lane::default());
-        fill(residual);
-        let mut norms = dots(residual, residual);
-        let goals: [f64; LANES] = norms.map(|norm| norm * tolerance * tolerance);
-        let mut along = self.precondition_into(residual, direction, &[0f64; LANES]);
-        let mut steps = 0;
-        while norms.iter().zip(&goals).any(|(norm, goal)| norm > goal) && steps < most {
-            run.check()?;
-            steps += 1;
-            self.apply(direction, columns, image);
-            let curvature = dots(direction, image);
-            let mut step = [0f32; LANES];
-            for lane in 0..LANES {
-                // A side that is done, or zero from the start, stays where it is.
-                let open = norms[lane] > goals[lane] && curvature[lane] > 0.0;
-                step[lane] = if open { (along[lane] / curvature[lane]) as f32 } else { 0.0 };
-            }
-            let back = step.map(|step| -step);
-            solution.iter_mut().zip(&*direction).for_each(|(to, from)| add_scaled(to, &step, from));
-            residual.iter_mut().zip(&*image).for_each(|(to, from)| add_scaled(to, &back, from));
-            norms = dots(residual, residual);
-            along = self.precondition_into(residual, direction, &along);
-        }
-        self.pull(solution, columns);
-        Ok(norms.iter().zip(&goals).all(|(norm, goal)| norm <= goal).then_some(steps))
     }
 
     /// The next direction z + β·direction with z the preconditioned residual and β = r·z / `before`; gives r·z.

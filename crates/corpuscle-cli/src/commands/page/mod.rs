@@ -5,7 +5,6 @@ mod documents;
 mod spans;
 
 use corpuscle::Run;
-use corpuscle::experiment::LabelCurve;
 use corpuscle::metrics::DetCurve;
 use corpuscle::project::TopicVariability;
 use corpuscle::recipe::{Model, Weighing};
@@ -13,7 +12,7 @@ use corpuscle::report::html::{Compared, Explanation, Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, DetChart, DetSeries};
 
 use super::abstained::Abstained;
-use super::demo::{Explained, Outcome};
+use super::demo::{CUE, Explained, Story};
 use super::evaluate::Measured;
 use super::label_curve;
 use crate::output::percent;
@@ -47,16 +46,9 @@ pub(super) fn evaluation(
 }
 
 /// The page of `demo`.
-pub(super) fn demo(
-    outcomes: &[Outcome],
-    curves: &[LabelCurve],
-    mind: &[String],
-    best: usize,
-    explained: &Explained,
-    train: usize,
-    run: &Run,
-) -> anyhow::Result<String> {
-    let winner = &outcomes[best];
+pub(super) fn demo(story: &Story, run: &Run) -> anyhow::Result<String> {
+    let Story { outcomes, curves, mind, best, explained, train } = story;
+    let winner = &outcomes[*best];
     let rows = outcomes
         .iter()
         .map(|outcome| Compared {
@@ -79,7 +71,7 @@ pub(super) fn demo(
         Section::Comparison { heading: "Methods compared, all labels given".into(), rows },
         Section::Text {
             heading: "How to read this".into(),
-            paragraphs: vec![format!("What “parcel” brings to mind: {}.", mind.join(", ")), format!(
+            paragraphs: vec![format!(
                 "All recipes learnt from the same {train} messages and were tested on the same {}. With so few test \
                  messages, differences under about 5 points are chance. Below, the most accurate recipe: {}.",
                 winner.measured.evaluation.documents,
@@ -87,6 +79,10 @@ pub(super) fn demo(
             )],
         },
     ];
+    sections.push(Section::Text {
+        heading: "What a word brings to mind".into(),
+        paragraphs: vec![format!("“{CUE}”: {}.", mind.join(", "))],
+    });
     sections.extend(documents::evaluation(&winner.measured));
     let names: Vec<String> = outcomes.iter().map(|outcome| outcome.name.to_string()).collect();
     let curves: Vec<(&str, &Measured)> =

@@ -1,6 +1,6 @@
 use super::*;
 use crate::classify::cost::CostPath;
-use crate::classify::fixture::{Fixture, distance, projected, written_out};
+use crate::classify::fixture::{Fixture, check_path, distance, projected, written_out};
 use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
@@ -212,26 +212,11 @@ fn a_path_takes_weights_and_several_labels_and_has_the_same_bits_at_any_thread_c
     {
         let labels = fixture.labels(case);
         let params = LogisticParams { multiclass, ..Default::default() };
-        let fits = |threads: usize| {
-            let run = Run::new(3, threads).unwrap();
-            let mut path = params.cost_path(&x, &labels, weights, &run).unwrap();
+        let target = Target::new(&labels).with_weights(weights);
+        let exact = |c: f64| LogisticParams { c: Auto::Value(c), multiclass, ..tight() };
+        check_path(&x, &target, exact, &LogisticParams { c: Auto::Auto, ..params }, |run| {
+            let mut path = params.cost_path(&x, &labels, weights, run).unwrap();
             COST_GRID.map(|c| path.fit(c).unwrap())
-        };
-        let first = fits(1);
-        assert_eq!(first, fits(2));
-        assert_eq!(first, fits(8));
-        for (c, warm) in COST_GRID.into_iter().zip(&first) {
-            let given = LogisticParams { c: Auto::Value(c), multiclass, ..tight() };
-            let exact =
-                given.fit(&x, &Target::new(&labels).with_weights(weights), &run()).unwrap().scores(&x, &run()).unwrap();
-            let far = distance(&warm.scores(&x, &run()).unwrap(), &written_out(&exact));
-            assert!(far < 0.15, "{case} {c}: {far}");
-        }
-        let auto = |threads: usize| {
-            let params = LogisticParams { c: Auto::Auto, ..params };
-            params.fit(&x, &Target::new(&labels).with_weights(weights), &Run::new(3, threads).unwrap()).unwrap()
-        };
-        assert_eq!(auto(1), auto(2));
-        assert_eq!(auto(1), auto(8));
+        });
     }
 }

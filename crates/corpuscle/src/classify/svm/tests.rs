@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::classify::cost::CostPath;
-use crate::classify::fixture::{Fixture, distance, projected, written_out};
+use crate::classify::fixture::{Fixture, check_path, distance, projected, written_out};
 use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
@@ -216,27 +216,12 @@ fn a_path_takes_weights_and_several_labels_and_has_the_same_bits_at_any_thread_c
     let joint = SvmParams { multiclass: Multiclass::CrammerSinger, ..Default::default() };
     let weights = Some(&fixture.weights[..]);
     for (params, labels) in [(SvmParams::default(), several), (joint, fixture.labels(""))] {
-        let fits = |threads: usize| {
-            let run = Run::new(3, threads).unwrap();
-            let mut path = params.cost_path(&x, &labels, weights, &run).unwrap();
+        let target = Target::new(&labels).with_weights(weights);
+        let exact = |c: f64| SvmParams { c: Auto::Value(c), tolerance: 1e-5, max_iter: 20_000, ..params };
+        check_path(&x, &target, exact, &SvmParams { c: Auto::Auto, ..params }, |run| {
+            let mut path = params.cost_path(&x, &labels, weights, run).unwrap();
             COST_GRID.map(|c| path.fit(c).unwrap())
-        };
-        let first = fits(1);
-        assert_eq!(first, fits(2));
-        assert_eq!(first, fits(8));
-        for (c, warm) in COST_GRID.into_iter().zip(&first) {
-            let given = SvmParams { c: Auto::Value(c), tolerance: 1e-5, max_iter: 20_000, ..params };
-            let exact =
-                given.fit(&x, &Target::new(&labels).with_weights(weights), &run()).unwrap().scores(&x, &run()).unwrap();
-            let far = distance(&warm.scores(&x, &run()).unwrap(), &written_out(&exact));
-            assert!(far < 0.15, "{params:?} {c}: {far}");
-        }
-        let auto = |threads: usize| {
-            let params = SvmParams { c: Auto::Auto, ..params };
-            params.fit(&x, &Target::new(&labels).with_weights(weights), &Run::new(3, threads).unwrap()).unwrap()
-        };
-        assert_eq!(auto(1), auto(2));
-        assert_eq!(auto(1), auto(8));
+        });
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The layers know no labels, so each noise is fitted once, on all documents, and only the judge fold by fold; where a stage
 //! before learns from labels, everything is fitted fold by fold. What is usual stays unless another value is clearly better
-//! ([`clearly_more`]): with a hundred labels the best of five values by count is often only the luckiest.
+//! ([`clearly_more`]): with a hundred labels the best of five values by count is often only the luckiest. Weights are tried
+//! outwards from the usual one, either way as far as they do not get worse.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -129,8 +130,7 @@ impl DcotParams {
             let settings = format!("{values:?} {} {:?} {:?}", self.ridge, self.solver, run.precision());
             Key::of("dcot layers").key(&input).text(&settings).numbers(columns).finish()
         });
-        // Weights of the first layer and outputs are nearly all there is.
-        let bytes = |(_, z): &Layers| 4 * (z.values().len() + x.cols() * prototypes.len());
+        let bytes = |(model, z): &Layers| 4 * z.values().len() + model.size();
         run.shared(key, bytes, || {
             let (model, fitted) = self.fit_on(x, prototypes.to_vec(), values, run)?;
             Ok((model, fitted.into_parts().1))

@@ -5,29 +5,30 @@
 //! multiplication by M or Mᵀ is a solve of the layer's equations for as many sides as there are directions, in place of
 //! one for each prototype. PᵀW is then solved for beyond the precision of eight bits and kept in eight bits with a scale per term.
 //!
-//! How many directions: as many as it takes for the outputs of a sample of training documents, along the directions
-//! that are kept of them, to be within `MOST_ERROR` of those of the exact layer, which for a sample are cheap to solve.
+//! How many directions: doubled until the outputs of a sample of training documents, along the directions that are kept of
+//! them, are within `MOST_ERROR` (`fit.rs`) of those of the exact layer, which for a sample are cheap to solve; or until they
+//! are half as many as the prototypes, when two factors are no smaller than W.
 //!
 //! Reference: Halko, Martinsson and Tropp (2011), "Finding structure with randomness". O((nnz + n)·directions) a step of
 //! the solver, against O((nnz + n)·prototypes); d·directions bytes.
 
 use rayon::prelude::*;
 
-use super::layer::{Task, rough_tolerance};
+use super::layer::{MOST_STEPS, TOLERANCE, Task};
 use crate::matrix::Dense;
-use crate::matrix::gram::{Workspace, narrow, sum};
-use crate::matrix::panel::{LANES, Lane, gather, put_panel, take_panel};
+use crate::matrix::gram::{ShiftedGram, Workspace};
+use crate::matrix::panel::{LANES, Lane, put_panel, take_panel};
 use crate::matrix::svd::{fill_random, orthonormal_twice};
 use crate::{Result, Run};
 
 /// The stream of the first combinations.
 const STREAM: u64 = 0xd1c0;
-
-/// Power steps: a second one brings the error of search snippets from 0.136 to 0.121 and nothing to their accuracy.
+/// Power steps, which tell directions of slowly falling weight apart; a second makes finding them half as slow again.
 const POWER_STEPS: usize = 1;
-
+/// A residual small enough where only directions are looked for.
+const ROUGH_TOLERANCE: f64 = 1e-2;
 /// A residual well within the rounding of eight bits.
-const TOLERANCE: f64 = 1e-4;
+const CODED_TOLERANCE: f64 = 1e-4;
 
 /// P (prototypes × directions) and PᵀW transposed (terms × directions).
 pub(super) struct Factors {
@@ -37,77 +38,75 @@ pub(super) struct Factors {
 
 /// The two factors of the first layer with so many directions.
 pub(super) fn of_terms(task: &Task<'_>, directions: usize, run: &Run) -> Result<Factors> {
-    let documents = task.x.rows();
-    let mut combinations = Dense::zeros(documents, directions);
+    let gram = task.gram();
+    let mut combinations = Dense::zeros(task.x.rows(), directions);
     fill_random(&mut combinations, 0, &mut run.rng(STREAM));
-    let seen = multiply(task, &combinations, run)?;
-    let mut up = orthonormal_twice(seen)?;
+    let mut up = orthonormal_twice(times_outputs(task, &gram, &combinations, run)?)?;
     for _ in 0..POWER_STEPS {
-        let (_, back) = multiply_back(task, &up, rough_tolerance(), true, run)?;
-        up = orthonormal_twice(multiply(task, &orthonormal_twice(back)?, run)?)?;
+        let back = transposed_times_outputs(task, &gram, &up, run)?;
+        up = orthonormal_twice(times_outputs(task, &gram, &orthonormal_twice(back)?, run)?)?;
     }
-    let (down, _) = multiply_back(task, &up, TOLERANCE, false, run)?;
+    let down = transposed_times_weights(task, &gram, &up, run)?;
     Ok(Factors { up, down })
 }
 
 /// M times columns over documents, up to a factor: prototypes × columns.
-fn multiply(task: &Task<'_>, combinations: &Dense, run: &Run) -> Result<Dense> {
-    let gram = task.gram();
-    let panels: Vec<Vec<Lane>> = firsts(combinations)
+fn times_outputs(task: &Task<'_>, gram: &ShiftedGram<'_>, columns: &Dense, run: &Run) -> Result<Dense> {
+    let panels: Vec<Vec<Lane>> = firsts(columns)
         .map_init(Workspace::default, |work, first| {
-            gram.solve_panel(
-                |sides| take_panel(combinations, first, sides),
-                rough_tolerance(),
-                task.most_steps(),
-                work,
-                run,
-            )?;
-            let mut images = std::mem::take(&mut work.solution);
-            gram.push(&work.columns, &mut images);
-            let total = narrow(&sum(&images));
-            let of_prototype = |&column: &u32| {
-                let (rows, values) = task.by_columns.row(column as usize);
-                let mut lane = gather(rows, values, &images);
-                lane.add(-task.means[column as usize], &total);
-                lane
-            };
-            Ok(task.prototypes.iter().map(of_prototype).collect())
+            gram.solve_panel(|sides| take_panel(columns, first, sides), ROUGH_TOLERANCE, MOST_STEPS, work, run)?;
+            Ok(task.to_prototypes(&pushed(gram, work)))
         })
         .collect::<Result<_>>()?;
-    Ok(side_by_side(&panels, task.prototypes.len(), combinations.cols()))
+    Ok(side_by_side(&panels, task.prototypes.len(), columns.cols()))
 }
 
-/// The columns of `basis` (over prototypes) times W: terms × columns; and, when asked for, times M: documents × columns, up to
-/// a factor.
-fn multiply_back(
-    task: &Task<'_>,
-    basis: &Dense,
-    tolerance: f64,
-    to_documents: bool,
-    run: &Run,
-) -> Result<(Dense, Dense)> {
-    let gram = task.gram();
-    let panels: Vec<(Vec<Lane>, Vec<Lane>)> = firsts(basis)
+/// Mᵀ times columns over prototypes, up to a factor: documents × columns.
+fn transposed_times_outputs(task: &Task<'_>, gram: &ShiftedGram<'_>, columns: &Dense, run: &Run) -> Result<Dense> {
+    let panels: Vec<Vec<Lane>> = firsts(columns)
         .map_init(Workspace::default, |work, first| {
-            let mut panel = vec![Lane::default(); basis.rows()];
-            take_panel(basis, first, &mut panel);
-            gram.solve_panel(|sides| task.combine(&panel, sides), tolerance, task.most_steps(), work, run)?;
-            if !to_documents {
-                return Ok((work.columns.clone(), Vec::new()));
-            }
-            let mut images = std::mem::take(&mut work.solution);
-            gram.push(&work.columns, &mut images);
-            Ok((Vec::new(), images))
+            solve_for_prototypes(task, gram, columns, first, ROUGH_TOLERANCE, work, run)?;
+            Ok(pushed(gram, work))
         })
         .collect::<Result<_>>()?;
-    let (columns, images): (Vec<_>, Vec<_>) = panels.into_iter().unzip();
-    if to_documents {
-        return Ok((Dense::zeros(0, 0), side_by_side(&images, task.x.rows(), basis.cols())));
-    }
-    let mut down = side_by_side(&columns, task.x.cols(), basis.cols());
+    Ok(side_by_side(&panels, task.x.rows(), columns.cols()))
+}
+
+/// Wᵀ times columns over prototypes: terms × columns.
+fn transposed_times_weights(task: &Task<'_>, gram: &ShiftedGram<'_>, columns: &Dense, run: &Run) -> Result<Dense> {
+    let panels: Vec<Vec<Lane>> = firsts(columns)
+        .map_init(Workspace::default, |work, first| {
+            solve_for_prototypes(task, gram, columns, first, CODED_TOLERANCE, work, run)?;
+            Ok(work.columns.clone())
+        })
+        .collect::<Result<_>>()?;
+    let mut product = side_by_side(&panels, task.x.cols(), columns.cols());
     let scale = (1.0 / task.noise) as f32;
-    down.values_mut().par_iter_mut().for_each(|value| *value *= scale);
-    Ok((down, Dense::zeros(0, 0)))
+    product.values_mut().par_iter_mut().for_each(|value| *value *= scale);
+    Ok(product)
+}
+
+/// Solves the equations for the sums of prototype columns that sixteen of `columns` make.
+fn solve_for_prototypes(
+    task: &Task<'_>,
+    gram: &ShiftedGram<'_>,
+    columns: &Dense,
+    first: usize,
+    tolerance: f64,
+    work: &mut Workspace,
+    run: &Run,
+) -> Result<()> {
+    let mut panel = vec![Lane::default(); columns.rows()];
+    take_panel(columns, first, &mut panel);
+    gram.solve_panel(|sides| task.combine(&panel, sides), tolerance, MOST_STEPS, work, run)?;
+    Ok(())
+}
+
+/// X_c D⁻¹ X_cᵀ Y of the solution Y, in its memory.
+fn pushed(gram: &ShiftedGram<'_>, work: &mut Workspace) -> Vec<Lane> {
+    let mut images = std::mem::take(&mut work.solution);
+    gram.push(&work.columns, &mut images);
+    images
 }
 
 fn firsts(matrix: &Dense) -> impl IndexedParallelIterator<Item = usize> {
@@ -133,16 +132,11 @@ pub(super) fn exact(task: &Task<'_>, documents: &[usize], run: &Run) -> Result<D
                     columns[term as usize].0[lane] = value * task.inverse[term as usize];
                 }
             }
-            gram.solve_panel(|sides| gram.push(&columns, sides), task.tolerance(), task.most_steps(), work, run)?;
-            let total = narrow(&sum(&work.solution));
-            let of_prototype = |&column: &u32| {
-                let (rows, values) = task.by_columns.row(column as usize);
-                let mut lane = gather(rows, values, &work.solution);
-                lane.add(-task.means[column as usize], &total);
-                lane.0.iter_mut().for_each(|value| *value /= task.noise as f32);
-                lane
-            };
-            Ok(task.prototypes.iter().map(of_prototype).collect())
+            gram.solve_panel(|sides| gram.push(&columns, sides), TOLERANCE, MOST_STEPS, work, run)?;
+            let mut products = task.to_prototypes(&work.solution);
+            let scale = task.noise as f32;
+            products.iter_mut().flat_map(|lane| &mut lane.0).for_each(|value| *value /= scale);
+            Ok(products)
         })
         .collect::<Result<_>>()?;
     Ok(side_by_side(&panels, task.prototypes.len(), documents.len()).transpose())

@@ -4,17 +4,17 @@ use rayon::prelude::*;
 
 use super::Solver;
 use crate::matrix::cholesky::solve_symmetric;
-use crate::matrix::gram::{ShiftedGram, Workspace};
-use crate::matrix::panel::{LANES, Lane};
+use crate::matrix::gram::{ShiftedGram, Workspace, narrow, sum};
+use crate::matrix::panel::{LANES, Lane, gather};
 use crate::matrix::{Csr, Dense};
 use crate::{Error, Result, Run};
 
 /// Largest dense system, in bytes.
 const MOST_BYTES: usize = 2_000_000_000;
 /// A residual this small relative to its right-hand side is within the rounding of `f32` outputs.
-const TOLERANCE: f64 = 2e-6;
+pub(super) const TOLERANCE: f64 = 2e-6;
 /// Steps after which gradients give up; at the lowest noise some hundreds are needed.
-const MOST_STEPS: usize = 2000;
+pub(super) const MOST_STEPS: usize = 2000;
 /// Steps up to which a solve is easy; see [`Task::is_easy`].
 const EASY_STEPS: usize = 100;
 
@@ -24,11 +24,6 @@ const DENSE_F32: f64 = 1.5e-11;
 const DENSE_F64: f64 = 3e-11;
 const SCATTERED: f64 = 6e-10;
 const LANE: f64 = 1e-9;
-
-/// A residual small enough where only the directions of outputs are looked for.
-pub(super) fn rough_tolerance() -> f64 {
-    1e-2
-}
 
 /// Learns a further layer, W transposed: columns of given means and scatter (its lower triangle) about them over `rows`
 /// rows, reconstructed from themselves.
@@ -101,14 +96,6 @@ impl<'a> Task<'a> {
         self.prototypes.iter().map(|&column| f64::from(self.means[column as usize])).collect()
     }
 
-    pub(super) fn tolerance(&self) -> f64 {
-        TOLERANCE
-    }
-
-    pub(super) fn most_steps(&self) -> usize {
-        MOST_STEPS
-    }
-
     /// The layer's weights written out, one row per term and one column per prototype, and the solver that was used.
     pub(super) fn solve(&self, solver: Solver, run: &Run) -> Result<(Dense, Solver)> {
         Ok(match solver {
@@ -140,6 +127,18 @@ impl<'a> Task<'a> {
                 sides[row as usize].add(value, weights);
             }
         }
+    }
+
+    /// X̄_cᵀ times one vector over documents a lane: the centred prototype columns' products with it, one for each prototype.
+    pub(super) fn to_prototypes(&self, y: &[Lane]) -> Vec<Lane> {
+        let total = narrow(&sum(y));
+        let product = |&column: &u32| {
+            let (rows, values) = self.by_columns.row(column as usize);
+            let mut lane = gather(rows, values, y);
+            lane.add(-self.means[column as usize], &total);
+            lane
+        };
+        self.prototypes.iter().map(product).collect()
     }
 
     pub(super) fn gram(&self) -> ShiftedGram<'_> {

@@ -23,7 +23,7 @@
 //! cheapest and fits in memory.
 //!
 //! # What is put beside x
-//! Each z^l is centred on its training mean, and each document's brought to a squared length of `weight` times the mean
+//! Each z^l is centred on its training mean, turned onto `rank` directions, and each document's brought to a squared length of `weight` times the mean
 //! of x's. As they come, tanh outputs of short and long documents differ in size by a factor of ten, later layers' are
 //! larger still, and a linear classifier with its one cost parameter then hears the loudest: a second layer helps short
 //! texts and hurts long ones. Brought to one length it helps both. The fewer the labels of each class, the more
@@ -34,7 +34,7 @@
 //! The outputs of all documents scatter in few directions: 100 to 300 principal ones, found without labels, are worth as much
 //! as all 2000 columns, and with few labels more, since a classifier has fewer weights to learn. So `rank` of them are
 //! kept, and the layer itself is kept as the product of two narrow matrices in eight bits (see `factor`): a model of 20
-//! Newsgroups takes 28 MB instead of 480. Chosen on held-out training rows (neighbouring rows together) of search snippets
+//! Newsgroups takes 26 MB instead of 479. Chosen on held-out training rows (neighbouring rows together) of search snippets
 //! and 20 Newsgroups: with up to 300 labels two layers of 100 directions each (snippets at 50 labels 71.7 %, one layer
 //! 69.5 %), with more one layer of 15 directions for each class, 100 at least and 300 at most: at 500 labels the 8 classes of
 //! snippets have 82.1 % with 100 and 81.6 % with 200 (two whole layers 81.7 %), at 2000 the 20 newsgroups 83.7, 84.0 and 84.4 %
@@ -42,9 +42,8 @@
 //! `rank=full` keeps every column, and [`crate::Precision::Full`] every bit.
 //!
 //! # How many prototypes
-//! 2000 instead of the paper's 1000: chosen on held-out training rows, where 20 Newsgroups gains one to three points
-//! with up to 1000 labels, and search snippets and Reuters less than a point. Time, memory and model size double, so
-//! more than 100 000 documents have the paper's 1000.
+//! 2000: chosen on held-out training rows, where 20 Newsgroups gains one to three points over 1000 with up to 1000 labels, and
+//! search snippets and Reuters less than a point. Time doubles, so more than 100 000 documents have 1000.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
 //! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
@@ -88,9 +87,9 @@ use crate::params::{Auto, Checks, Form, Kind, Param, Params, Value};
 use crate::store::StoreReader;
 use crate::{Error, Result, Run, param};
 
-/// Prototypes where their outputs are small beside the memory of a desk computer.
+/// Prototypes of up to [`LARGE`] documents.
 const MANY: usize = 2000;
-/// Prototypes of more than [`LARGE`] documents, whose two layers of outputs take 0.8 GB for each 100 000.
+/// Prototypes of more: with `rank=full` two layers of outputs take 0.8 GB for each 100 000 documents.
 const FEWER: usize = 1000;
 /// Documents up to which there are many prototypes.
 const LARGE: usize = 100_000;
@@ -218,8 +217,8 @@ crate::words!(Solver { Auto = "auto", Woodbury = "woodbury", Cholesky = "cholesk
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DcotParams {
-    /// How many terms are reconstructed; all columns when there are fewer. `auto` is 2000, beyond 100 000 documents 1000 for
-    /// the sake of memory.
+    /// How many terms are reconstructed; all columns when there are fewer. `auto` is 2000, beyond 100 000 documents 1000
+    /// for the sake of time, and with `rank=full` of memory.
     pub prototypes: Auto<usize>,
     /// The share of words removed.
     pub noise: Auto<f64>,

@@ -11,7 +11,7 @@ use crate::matrix::small::multiply_into;
 use crate::matrix::{Csr, Dense, Matrix, Table};
 use crate::project::projector::ColumnWeights;
 use crate::project::{ProjectorModel, Weights};
-use crate::store::{StoreReader, StoreWriter};
+use crate::store::{Entry, StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
 /// Layers that reconstruct prototype terms.
@@ -186,6 +186,13 @@ impl DcotModel {
     /// W of a layer, transposed: one row per input, one column per prototype; written out where it is kept in few directions.
     pub fn weights(&self, layer: usize) -> Result<Option<Dense>> {
         self.layers.get(layer).map(|layer| layer.weights.written_out()).transpose()
+    }
+
+    /// Bytes of its arrays.
+    pub(super) fn size(&self) -> usize {
+        let mut out = StoreWriter::measuring();
+        // Arrays are only measured, and measuring them cannot fail.
+        self.save(&mut out).map_or(0, |()| out.into_entries().values().map(Entry::size).sum())
     }
 
     /// Directions that are kept of each layer's output, or `None` where all of it is.

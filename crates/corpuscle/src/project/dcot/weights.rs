@@ -127,6 +127,20 @@ impl Weights {
     }
 }
 
+/// `out += Σ value · row(column)` over the stored entries of a sparse row.
+fn add_rows(matrix: &Dense, (columns, values): (&[u32], &[f32]), out: &mut [f32]) {
+    for (&column, &value) in columns.iter().zip(values) {
+        out.iter_mut().zip(matrix.row(column as usize)).for_each(|(to, weight)| *to += value * weight);
+    }
+}
+
+/// `z = before · down · upᵀ`.
+fn in_two_steps(before: &Dense, down: &Dense, up: &Dense, z: &mut Dense) {
+    let mut narrow = Dense::zeros(before.rows(), down.cols());
+    multiply_into(before, down, &mut narrow);
+    multiply_transposed_into(&narrow, up, z);
+}
+
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -158,11 +172,7 @@ impl Layer {
                     let out = z.row_mut(at);
                     // First the bias, as in the first release, whose models must give the same bits.
                     out.copy_from_slice(&self.bias);
-                    let (columns, values) = x.row(row);
-                    for (&column, &value) in columns.iter().zip(values) {
-                        let weights = weights.row(column as usize);
-                        out.iter_mut().zip(weights).for_each(|(to, weight)| *to += value * weight);
-                    }
+                    add_rows(weights, x.row(row), out);
                 }
                 return squash(z, &vec![0.0; self.bias.len()]);
             }
@@ -174,7 +184,13 @@ impl Layer {
                 }
                 multiply_transposed_into(&narrow, up.wide(), z);
             }
-            Weights::Layer { .. } => z.values_mut().fill(0.0),
+            Weights::Layer { down, up } => {
+                let mut narrow = Dense::zeros(z.rows(), down.wide().cols());
+                for (at, row) in rows.enumerate() {
+                    add_rows(down.wide(), x.row(row), narrow.row_mut(at));
+                }
+                multiply_transposed_into(&narrow, up.wide(), z);
+            }
         }
         self.squash(z);
     }
@@ -183,12 +199,8 @@ impl Layer {
     pub(super) fn of_layer(&self, before: &Dense, z: &mut Dense) {
         match &self.weights {
             Weights::Whole(weights) => multiply_into(before, weights, z),
-            Weights::Layer { down, up } => {
-                let mut narrow = Dense::zeros(before.rows(), down.wide().cols());
-                multiply_into(before, down.wide(), &mut narrow);
-                multiply_transposed_into(&narrow, up.wide(), z);
-            }
-            Weights::Terms { .. } => z.values_mut().fill(0.0),
+            Weights::Layer { down, up } => in_two_steps(before, down.wide(), up.wide(), z),
+            Weights::Terms { down, up } => in_two_steps(before, &down.widened(), up.wide(), z),
         }
         self.squash(z);
     }
