@@ -108,7 +108,8 @@ pub(crate) fn round(value: f64, places: i32) -> f64 {
 }
 
 /// A table with a heading; the columns after the first `left` are aligned to the right. On a terminal it is as wide as that:
-/// what is too long in the longest of the `left` columns, or else in the last, loses its middle.
+/// what is too long in the longest of the `left` columns, or else in the last, loses its middle; where that is not enough,
+/// the columns at the right are left out and named below.
 pub(crate) fn table(heading: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     table_within(screen::width(), heading, left, rows)
 }
@@ -121,9 +122,8 @@ pub(crate) fn table_within(
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
     let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
-    if let Some(width) = width {
-        fit(&mut rows, heading, left, width);
-    }
+    let shown = width.map_or(heading.len(), |width| fit(&mut rows, heading, left, width));
+    let (heading, left_out) = heading.split_at(shown);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(heading.to_vec());
@@ -136,15 +136,20 @@ pub(crate) fn table_within(
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let text: Vec<String> = table.lines().map(|line| line.trim_end().to_string()).collect();
+    let mut text: Vec<String> = table.lines().map(|line| line.trim_end().to_string()).collect();
+    let named: Vec<&str> = left_out.iter().copied().filter(|name| !name.is_empty()).collect();
+    if !named.is_empty() {
+        text.push(format!("(no room for: {})", named.join(", ")));
+    }
     text.join("\n") + "\n"
 }
 
 /// The fewest characters a column of texts is cut to.
 const NARROW: usize = 16;
 
-/// Cuts the texts of one column so that the table is no wider than `width`, where that can be.
-fn fit(rows: &mut [Vec<String>], heading: &[&str], left: usize, width: usize) {
+/// Makes the table no wider than `width`, where that can be: first texts are cut, then the last columns are dropped. Returns
+/// how many columns are left.
+fn fit(rows: &mut [Vec<String>], heading: &[&str], left: usize, width: usize) -> usize {
     let length = |text: &str| text.chars().count();
     let mut widths: Vec<usize> = heading.iter().map(|name| length(name)).collect();
     for row in rows.iter() {
@@ -152,20 +157,32 @@ fn fit(rows: &mut [Vec<String>], heading: &[&str], left: usize, width: usize) {
             *widest = length(cell).max(*widest);
         }
     }
-    let whole = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-    let mut over = whole.saturating_sub(width);
+    let room = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
     // The last column of some tables is a remark.
-    let texts = (0..left.min(widths.len())).max_by_key(|&column| widths[column]);
     let remark = widths.len().checked_sub(1).filter(|&last| heading[last].is_empty());
+    let texts = (0..left.min(widths.len())).max_by_key(|&column| widths[column]);
     for column in remark.into_iter().chain(texts) {
-        let narrow = widths[column].saturating_sub(over).max(NARROW.min(widths[column]));
-        over -= (widths[column] - narrow).min(over);
-        for row in rows.iter_mut() {
+        let over = room(&widths).saturating_sub(width);
+        widths[column] = widths[column].saturating_sub(over).max(NARROW.min(widths[column]));
+    }
+    let mut shown = widths.len();
+    // What is compared, and the figure it is compared by, always stay.
+    while shown > left + 1 && room(&widths[..shown]) > width {
+        shown -= 1;
+    }
+    // What the dropped columns took goes back to the texts.
+    if let Some(column) = texts.filter(|_| shown < widths.len()) {
+        widths[column] += width.saturating_sub(room(&widths[..shown]));
+    }
+    for row in rows.iter_mut() {
+        row.truncate(shown);
+        for column in remark.into_iter().chain(texts) {
             if let Some(cell) = row.get_mut(column) {
-                *cell = screen::cut(cell, narrow);
+                *cell = screen::cut(cell, widths[column]);
             }
         }
     }
+    shown
 }
 
 /// Lines of `name  value`.
@@ -225,6 +242,19 @@ mod tests {
         // Figures are never cut.
         assert!(lines(5).contains("86.12 %"));
         assert_eq!(table_within(None, &["recipe", "accuracy", ""], 1, rows()), lines(200));
+    }
+
+    #[test]
+    fn columns_without_room_are_named() {
+        let row =
+            vec!["words | tfidf(sublinear=true) | svm".to_string(), "86.12 %".into(), "1.25 s".into(), "3 MB".into()];
+        let heading = ["recipe", "accuracy", "train", "model"];
+        let text = table_within(Some(34), &heading, 1, [row.clone()]);
+        assert_eq!(text.lines().last(), Some("(no room for: model)"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 34), "{text}");
+        assert!(text.contains("1.25 s"), "{text}");
+        // Cutting the recipe alone is enough here.
+        assert!(!table_within(Some(50), &heading, 1, [row]).contains("no room"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Named arrays in memory: what a fitted model is taken apart into when it is saved and built from when it is loaded.
 //!
-//! [`StoreWriter`] collects arrays under slash-separated names; [`StoreReader`] hands them back after checking
+//! [`StoreWriter`] collects arrays under slash-separated names; [`StoreReader`] hands them back, each once, after checking
 //! type, shape and finiteness. Neither knows about files: `recipe::model_file` turns a store into bytes and back.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -153,27 +154,35 @@ impl StoreWriter {
     }
 }
 
-/// An array inside a loaded file, not yet trusted.
-#[derive(Debug, Clone, Copy)]
-pub struct EntryView<'a> {
+/// An array of a loaded file, not yet trusted. Its bytes are handed out once and then gone, so that a model being loaded is
+/// held once, plus its largest array.
+#[derive(Debug)]
+pub struct Stored {
     /// Element type.
     pub kind: Kind,
     /// Extent of each dimension.
-    pub shape: &'a [usize],
-    /// The elements, little-endian.
-    pub bytes: &'a [u8],
+    pub shape: Vec<usize>,
+    /// The elements, little-endian; `None` once they were handed out.
+    bytes: RefCell<Option<Vec<u8>>>,
 }
 
-/// Hands back the arrays of a model after checking them. Every failure is an [`Error::BadModel`].
+impl Stored {
+    /// An array of these bytes.
+    pub fn new(kind: Kind, shape: Vec<usize>, bytes: Vec<u8>) -> Self {
+        Stored { kind, shape, bytes: RefCell::new(Some(bytes)) }
+    }
+}
+
+/// Hands out the arrays of a model, each once, after checking them. Every failure is an [`Error::BadModel`].
 #[derive(Debug, Clone, Default)]
 pub struct StoreReader<'a> {
-    entries: BTreeMap<String, EntryView<'a>>,
+    entries: BTreeMap<String, &'a Stored>,
     prefix: String,
 }
 
 impl<'a> StoreReader<'a> {
     /// A reader over arrays by full name.
-    pub fn new(entries: BTreeMap<String, EntryView<'a>>) -> Self {
+    pub fn new(entries: BTreeMap<String, &'a Stored>) -> Self {
         StoreReader { entries, prefix: String::new() }
     }
 
@@ -184,7 +193,7 @@ impl<'a> StoreReader<'a> {
             .entries
             .range(prefix.clone()..)
             .take_while(|(key, _)| key.starts_with(&prefix))
-            .map(|(key, view)| (key.clone(), *view))
+            .map(|(key, stored)| (key.clone(), *stored))
             .collect();
         StoreReader { entries, prefix }
     }
@@ -194,17 +203,20 @@ impl<'a> StoreReader<'a> {
         self.entries.contains_key(&format!("{}{name}", self.prefix))
     }
 
-    fn get(&self, name: &str, kind: Kind) -> Result<EntryView<'a>> {
+    /// The bytes of an array of that type and shape (`None`: any extent), with the shape found.
+    fn take(&self, name: &str, kind: Kind, expected: &[Option<usize>]) -> Result<(Vec<u8>, Vec<usize>)> {
         let full = format!("{}{name}", self.prefix);
-        let view = self.entries.get(&full).ok_or_else(|| Error::model(format!("array `{full}` is missing")))?;
-        if view.kind != kind {
-            return Err(Error::model(format!("array `{full}` holds {:?}, not {kind:?}", view.kind)));
+        let stored = self.entries.get(&full).ok_or_else(|| Error::model(format!("array `{full}` is missing")))?;
+        if stored.kind != kind {
+            return Err(Error::model(format!("array `{full}` holds {:?}, not {kind:?}", stored.kind)));
         }
-        let length = view.shape.iter().try_fold(kind.width(), |product, &extent| product.checked_mul(extent));
-        if length != Some(view.bytes.len()) {
+        self.check_shape(name, &stored.shape, expected)?;
+        let bytes = stored.bytes.take().ok_or_else(|| Error::model(format!("array `{full}` is asked for twice")))?;
+        let length = stored.shape.iter().try_fold(kind.width(), |product, &extent| product.checked_mul(extent));
+        if length != Some(bytes.len()) {
             return Err(Error::model(format!("array `{full}` has not the size its shape says")));
         }
-        Ok(*view)
+        Ok((bytes, stored.shape.clone()))
     }
 
     fn check_shape(&self, name: &str, shape: &[usize], expected: &[Option<usize>]) -> Result<()> {
@@ -219,50 +231,46 @@ impl<'a> StoreReader<'a> {
 
     /// Finite floats of the given shape (`None`: any extent), with the shape found.
     pub fn f32s(&self, name: &str, expected: &[Option<usize>]) -> Result<(Vec<f32>, Vec<usize>)> {
-        let view = self.get(name, Kind::F32)?;
-        self.check_shape(name, view.shape, expected)?;
-        let values: Vec<f32> = view.bytes.as_chunks().0.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect();
+        let (bytes, shape) = self.take(name, Kind::F32, expected)?;
+        let values: Vec<f32> = bytes.as_chunks().0.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect();
         match values.iter().all(|v| v.is_finite()) {
-            true => Ok((values, view.shape.to_vec())),
+            true => Ok((values, shape)),
             false => Err(Error::model(format!("array `{}{name}` holds a value that is not finite", self.prefix))),
         }
     }
 
     /// Signed bytes of the given shape, with the shape found.
     pub fn i8s(&self, name: &str, expected: &[Option<usize>]) -> Result<(Vec<i8>, Vec<usize>)> {
-        let view = self.get(name, Kind::I8)?;
-        self.check_shape(name, view.shape, expected)?;
-        Ok((view.bytes.iter().map(|&byte| i8::from_le_bytes([byte])).collect(), view.shape.to_vec()))
+        let (bytes, shape) = self.take(name, Kind::I8, expected)?;
+        // Collected in place: the bytes become the array.
+        Ok((bytes.into_iter().map(|byte| i8::from_le_bytes([byte])).collect(), shape))
     }
 
     /// Finite doubles of the given shape, with the shape found.
     pub fn f64s(&self, name: &str, expected: &[Option<usize>]) -> Result<(Vec<f64>, Vec<usize>)> {
-        let view = self.get(name, Kind::F64)?;
-        self.check_shape(name, view.shape, expected)?;
-        let values: Vec<f64> = view.bytes.as_chunks().0.iter().map(|&chunk| f64::from_le_bytes(chunk)).collect();
+        let (bytes, shape) = self.take(name, Kind::F64, expected)?;
+        let values: Vec<f64> = bytes.as_chunks().0.iter().map(|&chunk| f64::from_le_bytes(chunk)).collect();
         match values.iter().all(|v| v.is_finite()) {
-            true => Ok((values, view.shape.to_vec())),
+            true => Ok((values, shape)),
             false => Err(Error::model(format!("array `{}{name}` holds a value that is not finite", self.prefix))),
         }
     }
 
     /// A vector of 32-bit numbers, of `length` when given.
     pub fn u32s(&self, name: &str, length: Option<usize>) -> Result<Vec<u32>> {
-        let view = self.get(name, Kind::U32)?;
-        self.check_shape(name, view.shape, &[length])?;
-        Ok(view.bytes.as_chunks().0.iter().map(|&chunk| u32::from_le_bytes(chunk)).collect())
+        let (bytes, _) = self.take(name, Kind::U32, &[length])?;
+        Ok(bytes.as_chunks().0.iter().map(|&chunk| u32::from_le_bytes(chunk)).collect())
     }
 
     /// A vector of 64-bit numbers, of `length` when given.
     pub fn u64s(&self, name: &str, length: Option<usize>) -> Result<Vec<u64>> {
-        let view = self.get(name, Kind::U64)?;
-        self.check_shape(name, view.shape, &[length])?;
-        Ok(view.bytes.as_chunks().0.iter().map(|&chunk| u64::from_le_bytes(chunk)).collect())
+        let (bytes, _) = self.take(name, Kind::U64, &[length])?;
+        Ok(bytes.as_chunks().0.iter().map(|&chunk| u64::from_le_bytes(chunk)).collect())
     }
 
     /// A list of strings.
     pub fn strings(&self, name: &str) -> Result<Vec<String>> {
-        let bytes = self.get(name, Kind::U8)?.bytes;
+        let (bytes, _) = self.take(name, Kind::U8, &[None])?;
         let ends = self.u64s(&format!("{name}.ends"), None)?;
         let bad = || Error::model(format!("strings `{}{name}` are damaged", self.prefix));
         let mut strings = Vec::with_capacity(ends.len());
@@ -278,7 +286,7 @@ impl<'a> StoreReader<'a> {
 
     /// Plain data stored as JSON.
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        serde_json::from_slice(self.get(name, Kind::U8)?.bytes)
+        serde_json::from_slice(&self.take(name, Kind::U8, &[None])?.0)
             .map_err(|e| Error::model(format!("`{}{name}` cannot be read: {e}", self.prefix)))
     }
 }
@@ -294,12 +302,9 @@ pub(crate) mod tests {
     ) -> Result<T> {
         let mut writer = StoreWriter::new();
         save(&mut writer);
-        let entries = writer.into_entries();
-        let views = entries
-            .iter()
-            .map(|(name, e)| (name.clone(), EntryView { kind: e.kind, shape: &e.shape, bytes: &e.bytes }))
-            .collect();
-        load(&StoreReader::new(views))
+        let stored = |(name, entry): (String, Entry)| (name, Stored::new(entry.kind, entry.shape, entry.bytes));
+        let arrays: BTreeMap<String, Stored> = writer.into_entries().into_iter().map(stored).collect();
+        load(&StoreReader::new(arrays.iter().map(|(name, stored)| (name.clone(), stored)).collect()))
     }
 
     #[test]
@@ -313,11 +318,13 @@ pub(crate) mod tests {
             },
             |store| {
                 let a = store.scope("a");
-                assert_eq!(a.f32s("x", &[Some(2), None])?, (vec![1.0, 2.0, 3.0, 4.0], vec![2, 2]));
-                assert_eq!(a.strings("names")?, ["é", "", "bc"]);
+                // What is refused is not used up.
                 assert!(a.f32s("x", &[Some(3), None]).is_err());
                 assert!(a.u32s("x", None).is_err());
                 assert!(a.f32s("y", &[None]).is_err());
+                assert_eq!(a.f32s("x", &[Some(2), None])?, (vec![1.0, 2.0, 3.0, 4.0], vec![2, 2]));
+                assert_eq!(a.strings("names")?, ["é", "", "bc"]);
+                assert!(a.f32s("x", &[Some(2), None]).unwrap_err().to_string().contains("twice"));
                 Ok(())
             },
         )

@@ -103,9 +103,8 @@ pub(super) fn finish(
     run: &Run,
 ) -> anyhow::Result<()> {
     let bytes = run.stage("write", None, || {
-        let bytes = model.to_bytes()?;
-        corpuscle::file::write_bytes(path, &bytes)?;
-        Ok(bytes.len() as u64)
+        model.save(path)?;
+        model.file_size()
     })?;
     let seconds = started.elapsed().as_secs_f64();
     let about = &model.metadata().about;

@@ -17,6 +17,8 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ use super::decide::{Decision, confidence};
 use super::fit::{Counted, Flow, Flowing, Learning};
 use super::fitted::{Fitted, Input, TermWeights};
 use super::folds::Downstream;
-use super::model_file::{self, FORMAT, Metadata, Provenance};
+use super::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
 use super::plan::{self, Recipe};
 use super::predictor::Predictor;
 use super::registry::Registry;
@@ -406,9 +408,13 @@ impl Model {
 
     /// The bytes of the model's file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        Ok(self.sealed()?.to_bytes())
+    }
+
+    fn sealed(&self) -> Result<Sealed> {
         let mut store = StoreWriter::new();
         self.store(&mut store)?;
-        model_file::to_bytes(&self.written(), store)
+        Sealed::new(&self.written(), store)
     }
 
     /// How many bytes the model's file has; nothing is written or copied to find out.
@@ -438,11 +444,12 @@ impl Model {
 
     /// A model from the bytes of its file, checked whole. See [`Registry::from_bytes`] for stages that are not the house's own.
     pub fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self> {
-        Self::from_bytes_with(bytes, Registry::shared(), run)
+        Self::read(&mut &bytes[..], bytes.len() as u64, Registry::shared(), run)
     }
 
-    pub(super) fn from_bytes_with(bytes: &[u8], registry: Arc<Registry>, run: &Run) -> Result<Self> {
-        let (metadata, loaded) = model_file::from_bytes(bytes)?;
+    /// A model from its file, `length` bytes that are read once.
+    pub(super) fn read(file: &mut impl Read, length: u64, registry: Arc<Registry>, run: &Run) -> Result<Self> {
+        let (metadata, loaded) = model_file::read(file, length)?;
         let store = loaded.reader();
         let recipe = plan::parse_of_file(&metadata.recipe, registry)
             .map_err(|e| Error::model(format!("its recipe is not one this version knows: {e}")))?;
@@ -469,13 +476,26 @@ impl Model {
 
     /// Writes the model's file: whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        crate::file::write_bytes(path, &self.to_bytes()?)
+        let (path, sealed) = (path.as_ref(), self.sealed()?);
+        crate::file::write_whole(path, |file| sealed.write(file).map_err(|e| Error::io(path, e)))
     }
 
     /// Reads a model's file.
     pub fn load(path: impl AsRef<Path>, run: &Run) -> Result<Self> {
-        let bytes = std::fs::read(path.as_ref()).map_err(|e| Error::io(path.as_ref(), e))?;
-        Self::from_bytes(&bytes, run)
+        Self::load_with(path.as_ref(), Registry::shared(), run)
+    }
+
+    pub(super) fn load_with(path: &Path, registry: Arc<Registry>, run: &Run) -> Result<Self> {
+        let fault = |e| Error::io(path, e);
+        let mut file = File::open(path).map_err(fault)?;
+        let about = file.metadata().map_err(fault)?;
+        if about.is_file() {
+            return Self::read(&mut file, about.len(), registry, run);
+        }
+        // A pipe tells its length at its end only.
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(fault)?;
+        Self::read(&mut &bytes[..], bytes.len() as u64, registry, run)
     }
 }
 

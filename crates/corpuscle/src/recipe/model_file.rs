@@ -4,18 +4,20 @@
 //! layout), `corpuscle` (the version that wrote it), `recipe`, `classes` (a JSON list), `about` (JSON: provenance) and
 //! `sha256`, the SHA-256 of the whole file with the 64 digits of the checksum itself read as zeros. The header is
 //! written here, in sorted order, because the safetensors writer keeps metadata in a randomly ordered map and equal
-//! models must be equal files; reading goes through the safetensors crate, which checks lengths, overlaps and holes.
+//! models must be equal files; the header is read by the safetensors crate, which checks lengths, overlaps and holes.
 //!
-//! Loading allocates no more than the file's size, runs no code and has no other format to fall back on.
+//! The file is read once, array by array, and no array is held twice but the one being taken out. Loading allocates no more
+//! than the file's size, runs no code and has no other format to fall back on.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
 
-use safetensors::tensor::{Dtype, SafeTensors};
+use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::store::{Entry, EntryView, Kind, StoreReader, StoreWriter};
+use crate::store::{Entry, Kind, StoreReader, StoreWriter, Stored};
 use crate::{Error, Result};
 
 /// The version of the layout this release writes. Every earlier one keeps loading.
@@ -59,31 +61,48 @@ pub struct Provenance {
     pub sources: Vec<String>,
 }
 
-/// The bytes of a model file.
-pub fn to_bytes(metadata: &Metadata, store: StoreWriter) -> Result<Vec<u8>> {
-    let (header, entries) = laid_out(metadata, store)?;
-    let mut bytes = Vec::with_capacity(8 + header.len() + entries.iter().map(|(_, entry)| entry.size()).sum::<usize>());
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&header);
-    for (_, entry) in entries {
-        bytes.extend_from_slice(&entry.bytes);
+/// A model file ready to be written: the arrays go out as they stand in the store, none is copied.
+#[derive(Debug)]
+pub struct Sealed {
+    header: Vec<u8>,
+    arrays: Arrays,
+}
+
+impl Sealed {
+    /// The file of these metadata and arrays, its checksum taken.
+    pub fn new(metadata: &Metadata, store: StoreWriter) -> Result<Self> {
+        let (mut header, arrays) = laid_out(metadata, store)?;
+        let place = checksum_place(&header)?;
+        let mut hasher = Sha256::new();
+        hasher.update(&header);
+        arrays.iter().for_each(|(_, entry)| hasher.update(&entry.bytes));
+        header[place..place + CHECKSUM_DIGITS].copy_from_slice(digits(hasher).as_bytes());
+        Ok(Sealed { header, arrays })
     }
-    let place = checksum_place(&bytes)?;
-    let digest = checksum(&bytes, place);
-    bytes[place..place + CHECKSUM_DIGITS].copy_from_slice(digest.as_bytes());
-    Ok(bytes)
+
+    /// Writes the file.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.header)?;
+        self.arrays.iter().try_for_each(|(_, entry)| out.write_all(&entry.bytes))
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let arrays = self.arrays.iter().map(|(_, entry)| &entry.bytes[..]);
+        std::iter::once(&self.header[..]).chain(arrays).collect::<Vec<_>>().concat()
+    }
 }
 
 /// How many bytes the file of a model has, from a store that only [measures](StoreWriter::measuring).
 pub fn size(metadata: &Metadata, store: StoreWriter) -> Result<u64> {
-    let (header, entries) = laid_out(metadata, store)?;
-    Ok((8 + header.len() + entries.iter().map(|(_, entry)| entry.size()).sum::<usize>()) as u64)
+    let (header, arrays) = laid_out(metadata, store)?;
+    Ok((header.len() + arrays.iter().map(|(_, entry)| entry.size()).sum::<usize>()) as u64)
 }
 
 /// Arrays by name, in the order of the file.
 type Arrays = Vec<(String, Entry)>;
 
-/// The header, its checksum still zeros, and the arrays in the order of the file.
+/// The header behind its length, its checksum still zeros, and the arrays in the order of the file.
 fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Arrays)> {
     let mut entries: Vec<(String, Entry)> = store.into_entries().into_iter().collect();
     // Wide elements first keeps every array aligned to its element size, as safetensors asks.
@@ -117,18 +136,35 @@ fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Arrays)
     }
     let mut text = serde_json::to_vec(&Value::Object(header)).map_err(fault)?;
     text.resize(text.len().next_multiple_of(8), b' ');
-    Ok((text, entries))
+    let length = (text.len() as u64).to_le_bytes();
+    Ok(([&length[..], &text].concat(), entries))
 }
 
-/// Checks the bytes of a model file and gives its metadata and arrays.
-pub fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded<'_>)> {
-    if bytes.len() < 8 {
-        return Err(Error::model(format!("{} bytes are too few to be a model", bytes.len())));
+/// The longest header that is read: a few hundred bytes for each array, and the names of classes.
+const LONGEST_HEADER: u64 = 100_000_000;
+
+/// Reads a model file of `length` bytes once, array by array, and gives its metadata and arrays when all of it is sound.
+pub fn read(file: &mut impl Read, length: u64) -> Result<(Metadata, Loaded)> {
+    if length < 8 {
+        return Err(Error::model(format!("{length} bytes are too few to be a model")));
     }
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| {
+    let cut = |e: io::Error| Error::model(format!("the file is cut off or cannot be read: {e}"));
+    let other = |e: &dyn std::fmt::Display| {
         Error::model(format!("not a whole safetensors file ({e}); it may be cut off, altered or of another kind"))
-    })?;
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| Error::model(format!("{e}")))?;
+    };
+    let mut head = vec![0; 8];
+    file.read_exact(&mut head).map_err(cut)?;
+    // No more is set aside than the file has.
+    let size = u64::from_le_bytes(head[..].try_into().unwrap_or_default());
+    if size > LONGEST_HEADER.min(length - 8) {
+        return Err(other(&"its header is longer than the file or the limit"));
+    }
+    head.resize(8 + size as usize, 0);
+    file.read_exact(&mut head[8..]).map_err(cut)?;
+    let header: safetensors::tensor::Metadata = serde_json::from_slice(&head[8..]).map_err(|e| other(&e))?;
+    if (header.data_len() as u64).checked_add(head.len() as u64) != Some(length) {
+        return Err(other(&"its arrays are not as long as its header says"));
+    }
     let strings =
         header.metadata().as_ref().ok_or_else(|| Error::model("a safetensors file, but no Corpuscle model"))?;
     let field = |name: &str| {
@@ -144,7 +180,28 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded<'_>)> {
         )));
     }
     let sha256 = field("sha256")?;
-    let found = checksum(bytes, checksum_place(bytes)?);
+    let place = checksum_place(&head)?;
+    head[place..place + CHECKSUM_DIGITS].fill(b'0');
+    let mut hasher = Sha256::new();
+    hasher.update(&head);
+    let mut arrays = BTreeMap::new();
+    for name in header.offset_keys() {
+        let Some(info) = header.info(&name) else { continue };
+        let kind = match info.dtype {
+            Dtype::U8 => Kind::U8,
+            Dtype::I8 => Kind::I8,
+            Dtype::U32 => Kind::U32,
+            Dtype::U64 => Kind::U64,
+            Dtype::F32 => Kind::F32,
+            Dtype::F64 => Kind::F64,
+            other => return Err(Error::model(format!("array `{name}` has the type {other:?}, which no model has"))),
+        };
+        let mut bytes = vec![0; info.data_offsets.1 - info.data_offsets.0];
+        file.read_exact(&mut bytes).map_err(cut)?;
+        hasher.update(&bytes);
+        arrays.insert(name, Stored::new(kind, info.shape.clone(), bytes));
+    }
+    let found = digits(hasher);
     if found != sha256 {
         return Err(Error::model(format!(
             "the checksum does not fit (says {sha256}, is {found}); the file was altered"
@@ -159,41 +216,19 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded<'_>)> {
         about: serde_json::from_str(&field("about")?).map_err(|e| json("about", e))?,
         sha256,
     };
-    let arrays = tensors
-        .iter()
-        .map(|(name, view)| {
-            let kind = match view.dtype() {
-                Dtype::U8 => Kind::U8,
-                Dtype::I8 => Kind::I8,
-                Dtype::U32 => Kind::U32,
-                Dtype::U64 => Kind::U64,
-                Dtype::F32 => Kind::F32,
-                Dtype::F64 => Kind::F64,
-                other => {
-                    return Err(Error::model(format!("array `{name}` has the type {other:?}, which no model has")));
-                }
-            };
-            let start = view.data().as_ptr() as usize - bytes.as_ptr() as usize;
-            Ok((name.to_string(), (kind, view.shape().to_vec(), &bytes[start..start + view.data().len()])))
-        })
-        .collect::<Result<_>>()?;
     Ok((metadata, Loaded { arrays }))
 }
 
-/// The checked arrays of a model file.
+/// The arrays of a model file whose checksum fits.
 #[derive(Debug)]
-pub struct Loaded<'a> {
-    arrays: BTreeMap<String, (Kind, Vec<usize>, &'a [u8])>,
+pub struct Loaded {
+    arrays: BTreeMap<String, Stored>,
 }
 
-impl Loaded<'_> {
+impl Loaded {
     /// The arrays, to take a model out of.
     pub fn reader(&self) -> StoreReader<'_> {
-        let views = self
-            .arrays
-            .iter()
-            .map(|(name, (kind, shape, bytes))| (name.clone(), EntryView { kind: *kind, shape, bytes }));
-        StoreReader::new(views.collect())
+        StoreReader::new(self.arrays.iter().map(|(name, stored)| (name.clone(), stored)).collect())
     }
 }
 
@@ -208,11 +243,8 @@ fn checksum_place(bytes: &[u8]) -> Result<usize> {
         .ok_or_else(|| Error::model("the metadata have no checksum; no Corpuscle model"))
 }
 
-fn checksum(bytes: &[u8], place: usize) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(&bytes[..place]);
-    hasher.update([b'0'; CHECKSUM_DIGITS]);
-    hasher.update(&bytes[place + CHECKSUM_DIGITS..]);
+/// A SHA-256 as hexadecimal digits.
+fn digits(hasher: Sha256) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -233,7 +265,11 @@ mod tests {
             about: Provenance { documents: 3, ..Provenance::default() },
             sha256: String::new(),
         };
-        to_bytes(&metadata, store).unwrap()
+        Sealed::new(&metadata, store).unwrap().to_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded)> {
+        read(&mut &bytes[..], bytes.len() as u64)
     }
 
     #[test]

@@ -193,12 +193,11 @@ impl Registry {
 
     /// Reads the file of a model whose recipe names stages of this registry.
     pub fn load(&self, path: impl AsRef<Path>, run: &Run) -> Result<Model> {
-        let bytes = std::fs::read(path.as_ref()).map_err(|e| Error::io(path.as_ref(), e))?;
-        self.from_bytes(&bytes, run)
+        Model::load_with(path.as_ref(), Arc::new(self.clone()), run)
     }
 
     /// A model from the bytes of its file, checked whole.
     pub fn from_bytes(&self, bytes: &[u8], run: &Run) -> Result<Model> {
-        Model::from_bytes_with(bytes, Arc::new(self.clone()), run)
+        Model::read(&mut &bytes[..], bytes.len() as u64, Arc::new(self.clone()), run)
     }
 }
