@@ -391,16 +391,29 @@ pub(crate) struct Terms {
     /// Words to look up; without any, the pairs of terms that labels drew together and apart most
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
+    /// Two words: how close they are before and after the labels have their say; may be given several times
+    #[arg(long, value_name = "WORD,WORD", value_parser = word_pair)]
+    pub(crate) pair: Vec<(String, String)>,
     /// How many to show
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) top: u32,
 }
 
+fn word_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once(',').map(|(one, other)| (one.trim(), other.trim())) {
+        Some((one, other)) if !one.is_empty() && !other.is_empty() => Ok((one.into(), other.into())),
+        _ => Err("two words with a comma between them, such as opec,refinery".into()),
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The protocol (`--list` shows them)
-    #[arg(value_name = "NAME", required_unless_present = "list")]
+    /// The protocol (`--list` shows them), or a .json file with one of your own
+    #[arg(value_name = "NAME", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
     pub(crate) name: Option<String>,
+    /// Every protocol whose data are there, one after the other; --report then has all of them on one page
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Folder with the data
     #[arg(long, value_name = "DIR", required_unless_present = "list")]
     pub(crate) data: Option<PathBuf>,

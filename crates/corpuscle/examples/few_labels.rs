@@ -28,7 +28,7 @@ pub(crate) fn main() -> Result<()> {
         let mut found = Vec::new();
         for draw in 0..5 {
             // The texts stay; of the labels only those that were drawn can be seen.
-            corpus.labels = all.only(&draw_labels(&all, few, draw, &run));
+            corpus.labels = all.only(&draw_labels(&all, few, true, draw, &run));
             let model = recipe.fit(&corpus, &run)?;
             let predicted = Predictions::best(&model.predict(&texts, &run)?.scores)?;
             found.push(accuracy(&truth.align(model.classes()), &predicted)?);

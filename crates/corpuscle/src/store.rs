@@ -3,8 +3,8 @@
 //! [`StoreWriter`] collects arrays under slash-separated names; [`StoreReader`] hands them back, each once, after checking
 //! type, shape and finiteness. Neither knows about files: `recipe::model_file` turns a store into bytes and back.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -163,13 +163,13 @@ pub struct Stored {
     /// Extent of each dimension.
     pub shape: Vec<usize>,
     /// The elements, little-endian; `None` once they were handed out.
-    bytes: RefCell<Option<Vec<u8>>>,
+    bytes: Mutex<Option<Vec<u8>>>,
 }
 
 impl Stored {
     /// An array of these bytes.
     pub fn new(kind: Kind, shape: Vec<usize>, bytes: Vec<u8>) -> Self {
-        Stored { kind, shape, bytes: RefCell::new(Some(bytes)) }
+        Stored { kind, shape, bytes: Mutex::new(Some(bytes)) }
     }
 }
 
@@ -211,7 +211,8 @@ impl<'a> StoreReader<'a> {
             return Err(Error::model(format!("array `{full}` holds {:?}, not {kind:?}", stored.kind)));
         }
         self.check_shape(name, &stored.shape, expected)?;
-        let bytes = stored.bytes.take().ok_or_else(|| Error::model(format!("array `{full}` is asked for twice")))?;
+        let left = stored.bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let bytes = left.ok_or_else(|| Error::model(format!("array `{full}` is asked for twice")))?;
         let length = stored.shape.iter().try_fold(kind.width(), |product, &extent| product.checked_mul(extent));
         if length != Some(bytes.len()) {
             return Err(Error::model(format!("array `{full}` has not the size its shape says")));

@@ -10,6 +10,9 @@ use crate::output::{self, WrongCall};
 
 pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let (model, _) = open(&args.model, run)?;
+    if !args.pair.is_empty() {
+        return pairs_asked(args, &model, everywhere, run);
+    }
     let top = args.top as usize;
     let near = args.words.iter().map(|word| model.near_terms(word, top, run)).collect::<Result<Vec<_>, _>>()?;
     let near: Vec<Neighbourhood> = near.into_iter().flatten().collect();
@@ -53,6 +56,24 @@ pub(crate) fn run(args: &Terms, everywhere: &Everywhere, run: &Run) -> anyhow::R
         text.push_str(&table(apart));
     }
     output::print_text(&text)
+}
+
+/// Pairs of words that were named.
+fn pairs_asked(args: &Terms, model: &Model, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
+    let mut pairs = Vec::with_capacity(args.pair.len());
+    for (one, other) in &args.pair {
+        pairs.push(model.term_pair(one, other, run)?.ok_or_else(|| {
+            WrongCall(format!(
+                "`{}` keeps nothing about the pair {one}, {other}: it needs a stage `sprinkle`, trained by this version, and \
+                 looks at its 2000 heaviest terms",
+                model.recipe()
+            ))
+        })?);
+    }
+    if everywhere.json {
+        return output::print_json(&json!({"recipe": model.recipe().to_string(), "pairs": pairs}));
+    }
+    output::print_text(&table(&pairs))
 }
 
 fn nothing(model: &Model, whole: bool) -> anyhow::Error {

@@ -32,7 +32,7 @@ use crate::{Error, Result, Run};
 pub struct LabelCurve {
     /// The recipe.
     pub recipe: String,
-    /// Seconds to fit the representation once; 0 when it is fitted in every draw.
+    /// Seconds to fit the representation once, the slowest of several candidates; 0 when it is fitted in every draw.
     pub represent_seconds: f64,
     /// One point per number of labels.
     pub points: Vec<CurvePoint>,
@@ -45,6 +45,9 @@ pub struct CurvePoint {
     pub labels: usize,
     /// One outcome per draw; all labels leave one draw only.
     pub draws: Vec<Outcome>,
+    /// Which of several candidates each draw's outcome is of; empty where there was nothing to choose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<usize>,
 }
 
 impl CurvePoint {
@@ -60,27 +63,44 @@ impl CurvePoint {
     }
 }
 
-/// `count` of the labelled rows, drawn at random, ascending. Every class keeps at least one document when `count`
-/// allows; more labelled rows than there are give all of them.
-pub fn draw_labels(labels: &Labels, count: usize, draw: u64, run: &Run) -> Vec<usize> {
-    let mut order = labels.labelled_rows();
-    order.shuffle(&mut run.rng(draw));
-    let mut seen = vec![false; labels.n_classes()];
-    // Documents that bring a class not yet seen go first; both parts keep the order of the shuffle.
-    let (mut first, rest): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&row| {
-        let classes = labels.of(row).unwrap_or(&[]);
-        let new = classes.iter().any(|&class| !seen[class as usize]);
-        classes.iter().for_each(|&class| seen[class as usize] = true);
-        new
-    });
-    first.extend(rest);
-    first.truncate(count);
-    first.sort_unstable();
-    first
+/// How the labels of a curve are drawn, and what values are chosen on.
+#[derive(Debug, Clone)]
+pub struct LabelDraws {
+    /// Numbers of labels left; `None` for all.
+    pub counts: Vec<Option<usize>>,
+    /// Draws of each number.
+    pub draws: usize,
+    /// Whether every class keeps at least one label, as far as their number allows; otherwise chance decides.
+    pub each_class: bool,
+    /// Rows of the training part, by their place in it, whose labels are never learnt from and only say which of several
+    /// candidates is taken; needed where there are several. With all labels left, the one taken learns from these too.
+    pub validation: Vec<usize>,
 }
 
-/// Every recipe on one split, with `counts` labels left (`None`: all), each drawn `draws` times. All recipes see the
-/// same draws.
+/// `count` of the labelled rows, drawn at random, ascending. With `each_class` every class keeps at least one document when
+/// `count` allows; more labelled rows than there are give all of them.
+pub fn draw_labels(labels: &Labels, count: usize, each_class: bool, draw: u64, run: &Run) -> Vec<usize> {
+    let mut order = labels.labelled_rows();
+    order.shuffle(&mut run.rng(draw));
+    if each_class {
+        let mut seen = vec![false; labels.n_classes()];
+        // Documents that bring a class not yet seen go first; both parts keep the order of the shuffle.
+        let (mut first, rest): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&row| {
+            let classes = labels.of(row).unwrap_or(&[]);
+            let new = classes.iter().any(|&class| !seen[class as usize]);
+            classes.iter().for_each(|&class| seen[class as usize] = true);
+            new
+        });
+        first.extend(rest);
+        order = first;
+    }
+    order.truncate(count);
+    order.sort_unstable();
+    order
+}
+
+/// Every recipe on one split, with `counts` labels left (`None`: all), each drawn `draws` times, at least one of each class.
+/// All recipes see the same draws.
 pub fn label_curves(
     recipes: &[Recipe],
     documents: &[Document],
@@ -89,55 +109,128 @@ pub fn label_curves(
     draws: usize,
     run: &Run,
 ) -> Result<Vec<LabelCurve>> {
-    if recipes.is_empty() || counts.is_empty() || draws == 0 {
+    let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
+    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: true, validation: Vec::new() };
+    tuned_label_curves(&systems, documents, split, &asked, run)
+}
+
+/// Like [`label_curves`], but a system is a list of candidates, of which every draw takes the one that decides most of the
+/// validation rows right, the first of equals.
+pub fn tuned_label_curves(
+    systems: &[Vec<Recipe>],
+    documents: &[Document],
+    split: &Split,
+    asked: &LabelDraws,
+    run: &Run,
+) -> Result<Vec<LabelCurve>> {
+    let LabelDraws { counts, draws, each_class, validation } = asked;
+    if systems.is_empty() || systems.iter().any(Vec::is_empty) || counts.is_empty() || *draws == 0 {
         return Err(Error::data("a label curve needs at least one recipe, one number of labels and one draw"));
+    }
+    if validation.is_empty() && systems.iter().any(|candidates| candidates.len() > 1) {
+        return Err(Error::data("to choose among recipes a label curve needs rows to validate on"));
     }
     let all = split.train.iter().filter(|&&row| documents[row].labels.is_some()).count();
     // As many labels as there are leave nothing to draw.
-    let drawn = |count: usize| if count >= all { 1 } else { draws };
+    let drawn = |count: usize| if count >= all { 1 } else { *draws };
     let counts: Vec<usize> = counts.iter().map(|count| count.unwrap_or(all).min(all)).collect();
-    let steps = recipes.len() * counts.iter().map(|&count| drawn(count)).sum::<usize>();
+    let candidates: usize = systems.iter().map(Vec::len).sum();
+    let steps = candidates * counts.iter().map(|&count| drawn(count)).sum::<usize>();
+    let held_rows: Vec<usize> = validation.iter().map(|&place| split.train[place]).collect();
     let mut corpora = Tokenised::default();
     run.watch("compare", Some(steps as u64), || {
         let quiet = run.quiet().sharing();
-        let mut curves = Vec::with_capacity(recipes.len());
-        for recipe in recipes {
-            let corpus = corpora.corpus(recipe, documents, &quiet)?;
-            let mut train = corpus.select(&split.train)?;
-            let test = corpus.select(&split.test)?;
-            let labels = train.labels.clone();
-            let (shared, represent_seconds) = match recipe.representation_needs_labels() {
-                None => {
-                    let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
-                    (Some(shared), seconds)
-                }
-                Some(_) => (None, 0.0),
-            };
-            let mut x = None;
-            let mut points = Vec::with_capacity(counts.len());
-            for &count in &counts {
-                let mut outcomes = Vec::with_capacity(draws);
-                for draw in 0..drawn(count) {
-                    run.check()?;
-                    train.labels = labels.only(&draw_labels(&labels, count, draw as u64, &quiet));
-                    let (model, seconds) = timed(&quiet, || match &shared {
-                        Some(represented) => recipe.fit_classifier(represented, &train, &quiet),
-                        None => recipe.fit(&train, &quiet),
-                    })?;
-                    if x.is_none() || shared.is_none() {
-                        x = Some(model.represent(&test.tokens, &quiet)?);
+        let mut curves = Vec::with_capacity(systems.len());
+        for candidates in systems {
+            let mut best: Option<LabelCurve> = None;
+            let mut most: Vec<Vec<f64>> = Vec::new();
+            // One candidate after the other: no more than one representation is held.
+            for (number, recipe) in candidates.iter().enumerate() {
+                let corpus = corpora.corpus(recipe, documents, &quiet)?;
+                let mut train = corpus.select(&split.train)?;
+                let test = corpus.select(&split.test)?;
+                let held = if candidates.len() > 1 { Some(corpus.select(&held_rows)?) } else { None };
+                let labels = train.labels.clone();
+                let mut is_held = vec![false; train.labels.len()];
+                validation.iter().for_each(|&place| is_held[place] = true);
+                let pool: Vec<usize> = labels.labelled_rows().into_iter().filter(|&row| !is_held[row]).collect();
+                let pool = labels.only(&pool);
+                let (shared, represent_seconds) = match recipe.representation_needs_labels() {
+                    None => {
+                        let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
+                        (Some(shared), seconds)
                     }
-                    if let Some(x) = &x {
-                        outcomes.push(measure(&model, x, &test.labels, seconds, &quiet)?.0);
+                    Some(_) => (None, 0.0),
+                };
+                let (mut x, mut held_x) = (None, None);
+                let mut points = Vec::with_capacity(counts.len());
+                let mut scores = Vec::with_capacity(counts.len());
+                for &count in &counts {
+                    let mut point = CurvePoint { labels: count, draws: Vec::new(), chosen: Vec::new() };
+                    let mut right = Vec::new();
+                    for draw in 0..drawn(count) {
+                        run.check()?;
+                        let kept = draw_labels(&pool, count, *each_class, draw as u64, &quiet);
+                        train.labels = labels.only(&kept);
+                        let fit = |train: &_| {
+                            timed(&quiet, || match &shared {
+                                Some(represented) => recipe.fit_classifier(represented, train, &quiet),
+                                None => recipe.fit(train, &quiet),
+                            })
+                        };
+                        let (mut model, mut seconds) = fit(&train)?;
+                        if let Some(held) = &held {
+                            if held_x.is_none() || shared.is_none() {
+                                held_x = Some(model.represent(&held.tokens, &quiet)?);
+                            }
+                            if let Some(x) = &held_x {
+                                right.push(measure(&model, x, &held.labels, 0.0, &quiet)?.0.accuracy);
+                            }
+                        }
+                        if count == all && kept.len() < all {
+                            train.labels = labels.clone();
+                            (model, seconds) = fit(&train)?;
+                        }
+                        if x.is_none() || shared.is_none() {
+                            x = Some(model.represent(&test.tokens, &quiet)?);
+                        }
+                        if let Some(x) = &x {
+                            point.draws.push(measure(&model, x, &test.labels, seconds, &quiet)?.0);
+                        }
+                        if held.is_some() {
+                            point.chosen.push(number);
+                        }
+                        run.advance(1);
                     }
-                    run.advance(1);
+                    points.push(point);
+                    scores.push(right);
                 }
-                points.push(CurvePoint { labels: count, draws: outcomes });
+                let curve = LabelCurve { recipe: recipe.to_string(), represent_seconds, points };
+                match &mut best {
+                    None => (best, most) = (Some(curve), scores),
+                    Some(best) => best.take_better(curve, &mut most, &scores),
+                }
             }
-            curves.push(LabelCurve { recipe: recipe.to_string(), represent_seconds, points });
+            curves.extend(best);
         }
         Ok(curves)
     })
+}
+
+impl LabelCurve {
+    /// Takes each draw of `other` that does better on the validation rows: `most` is what was reached there so far.
+    fn take_better(&mut self, other: LabelCurve, most: &mut [Vec<f64>], reached: &[Vec<f64>]) {
+        self.represent_seconds = self.represent_seconds.max(other.represent_seconds);
+        for ((own, other), (most, reached)) in
+            self.points.iter_mut().zip(other.points).zip(most.iter_mut().zip(reached))
+        {
+            for (draw, (outcome, chosen)) in other.draws.into_iter().zip(other.chosen).enumerate() {
+                if reached[draw] > most[draw] {
+                    (own.draws[draw], own.chosen[draw], most[draw]) = (outcome, chosen, reached[draw]);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,14 +246,14 @@ mod tests {
         let labels = Labels::from_single(names.iter().map(Some));
         let run = Run::new(4, 1).unwrap();
         for draw in 0..5 {
-            let rows = draw_labels(&labels, 10, draw, &run);
+            let rows = draw_labels(&labels, 10, true, draw, &run);
             assert_eq!(rows.len(), 10);
             assert!(labels.select(&rows).class_counts().iter().all(|&count| count > 0));
-            assert_eq!(rows, draw_labels(&labels, 10, draw, &run));
+            assert_eq!(rows, draw_labels(&labels, 10, true, draw, &run));
         }
-        assert_ne!(draw_labels(&labels, 10, 0, &run), draw_labels(&labels, 10, 1, &run));
-        assert_eq!(draw_labels(&labels, 2, 0, &run).len(), 2);
-        assert_eq!(draw_labels(&labels, 999, 0, &run).len(), 200);
+        assert_ne!(draw_labels(&labels, 10, true, 0, &run), draw_labels(&labels, 10, true, 1, &run));
+        assert_eq!(draw_labels(&labels, 2, true, 0, &run).len(), 2);
+        assert_eq!(draw_labels(&labels, 999, true, 0, &run).len(), 200);
     }
 
     #[test]
@@ -173,9 +266,51 @@ mod tests {
         let curves = label_curves(std::slice::from_ref(&recipe), &documents, &split, &[Some(30)], 2, &run).unwrap();
         let mut hidden = documents.clone();
         let train = labels.select(&split.train);
-        let kept: Vec<usize> = draw_labels(&train, 30, 1, &run).iter().map(|&row| split.train[row]).collect();
+        let kept: Vec<usize> = draw_labels(&train, 30, true, 1, &run).iter().map(|&row| split.train[row]).collect();
         split.train.iter().filter(|row| !kept.contains(row)).for_each(|&row| hidden[row].labels = None);
         let whole = crate::experiment::compare(&[recipe], &hidden, &[split], &run).unwrap();
         assert_eq!(whole.recipes[0].splits[0].accuracy, curves[0].points[0].draws[1].accuracy);
+    }
+
+    #[test]
+    fn chance_alone_may_leave_a_class_without_labels() {
+        let names: Vec<String> =
+            (0..200).map(|row| if row < 199 { "many".into() } else { "rare".to_string() }).collect();
+        let labels = Labels::from_single(names.iter().map(Some));
+        let run = Run::new(4, 1).unwrap();
+        let with_rare = (0..40).filter(|&draw| draw_labels(&labels, 20, false, draw, &run).contains(&199)).count();
+        assert!((1..15).contains(&with_rare), "{with_rare} of 40, expected about 4");
+    }
+
+    #[test]
+    fn every_draw_takes_the_candidate_that_does_best_on_validation_rows() {
+        let run = Run::new(42, 2).unwrap();
+        let documents = demo().unwrap().train;
+        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+        let split = random_splits(&labels, 1, 0.7, 1).unwrap().remove(0);
+        let recipe = |rank: usize| Recipe::parse(&format!("tfidf | lsi({rank}) | svm(calibrate=0)")).unwrap();
+        let asked = LabelDraws {
+            counts: vec![Some(30), None],
+            draws: 2,
+            each_class: true,
+            validation: (0..split.train.len()).step_by(4).collect(),
+        };
+        let alone = |rank: usize| {
+            tuned_label_curves(&[vec![recipe(rank)]], &documents, &split, &asked, &run).unwrap().remove(0)
+        };
+        // One direction cannot tell eight classes apart, wherever it stands in the list.
+        let both = vec![recipe(1), recipe(30)];
+        let tuned = tuned_label_curves(&[both], &documents, &split, &asked, &run).unwrap().remove(0);
+        let good = alone(30);
+        for (tuned, good) in tuned.points.iter().zip(&good.points) {
+            assert!(tuned.chosen.iter().all(|&chosen| chosen == 1));
+            let accuracy = |point: &CurvePoint| point.draws.iter().map(|draw| draw.accuracy).collect::<Vec<_>>();
+            assert_eq!(accuracy(tuned), accuracy(good));
+        }
+        // All labels are learnt from when all are left, those of the validation rows too.
+        let plain = label_curves(&[recipe(30)], &documents, &split, &[None], 1, &run).unwrap();
+        assert_eq!(plain[0].points[0].draws[0].accuracy, good.points[1].draws[0].accuracy);
+        let none = LabelDraws { validation: Vec::new(), ..asked };
+        assert!(tuned_label_curves(&[vec![recipe(1), recipe(2)]], &documents, &split, &none, &run).is_err());
     }
 }

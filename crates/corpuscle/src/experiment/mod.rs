@@ -12,11 +12,11 @@ mod splits;
 mod tune;
 
 pub use compare::{Comparison, Outcome, Outcomes, compare, compare_with};
-pub use label_curve::{CurvePoint, LabelCurve, draw_labels, label_curves};
+pub use label_curve::{CurvePoint, LabelCurve, LabelDraws, draw_labels, label_curves, tuned_label_curves};
 pub use objective::Objective;
 pub use protocol::{
-    Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol, Reproduction,
-    Sprinkling, System,
+    Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol,
+    Reconstruction, Reproduction, Sprinkling, System,
 };
 pub use recommend::{Fate, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};
 pub use results::ResultsFile;

@@ -17,7 +17,7 @@ mod target;
 mod varnorm;
 
 pub use crate::vectorize::Columns;
-pub use dcot::{DcotModel, DcotParams, Rank, Select, Solver, Terms};
+pub use dcot::{DcotModel, DcotParams, Rank, Select, Solver, Terms, Weight};
 pub use discriminant::{DiscriminantModel, DiscriminantParams};
 pub use gain_counts::GainCounts;
 pub use information_gain::{InformationGainModel, InformationGainParams};
@@ -25,7 +25,7 @@ pub use lsi::{LsiModel, LsiParams};
 pub use normalize::{NormalizeModel, NormalizeParams};
 pub use projector::{ColumnWeights, Projector, ProjectorModel, Weights};
 pub use sprinkle::{NearTerm, SprinkleModel, SprinkleParams, SprinklePoint, TermShift};
-pub use sprinkle::{sprinkle_curve, sprinkled_terms, within_over_between};
+pub use sprinkle::{prototypical_terms, sprinkle_curve, sprinkled_terms, within_over_between};
 pub(crate) use target::best;
 pub use target::{ColumnNames, Fold, FoldRows, Judge, NearestMean, Refitted, Target, Upstream, Verdict};
 pub use varnorm::{TopicVariability, VarNormModel, VarNormParams, intra_topic_variability};

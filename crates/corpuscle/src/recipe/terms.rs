@@ -99,6 +99,22 @@ impl Model {
         Some(pairs.map(|pairs| pairs.iter().filter_map(named).collect()))
     }
 
+    /// How close any two words are before and after the stage that labels draw terms together in; `None` when no stage knows of
+    /// these two.
+    pub fn term_pair(&self, first: &str, second: &str, run: &Run) -> Result<Option<TermPair>> {
+        let Some((_, stage, names)) = self.body().comparing(Vec::new()) else { return Ok(None) };
+        let column = |word: &str| Ok::<_, Error>(self.column(word, &names, run)? as u32);
+        let (one, other) = (column(first)?, column(second)?);
+        let near = stage.term_shift().and_then(|shift| shift.pair(one, other));
+        let pair = |near: NearTerm| TermPair {
+            first: names[one as usize].clone(),
+            second: names[other as usize].clone(),
+            before: near.before,
+            after: near.after,
+        };
+        Ok(near.map(pair))
+    }
+
     /// The column of a word, cut and stemmed as the recipe does it.
     fn column(&self, word: &str, names: &[String], run: &Run) -> Result<usize> {
         let tokens = self.recipe().words().tokenize(&[word], run)?;

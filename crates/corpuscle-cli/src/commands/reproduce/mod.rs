@@ -4,7 +4,10 @@ mod page;
 mod text;
 
 use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
 
+use anyhow::Context;
 use corpuscle::Run;
 use corpuscle::corpus::ReadOptions;
 use corpuscle::experiment::{Protocol, Reproduction};
@@ -27,7 +30,11 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/dcot-labels-newsgroups.json"),
     include_str!("../../../../../reproduce/dcot-labels-reuters.json"),
     include_str!("../../../../../reproduce/dcot-labels-snippets.json"),
+    include_str!("../../../../../reproduce/dcot-labels-reuters-each-class.json"),
     include_str!("../../../../../reproduce/dcot-noise.json"),
+    include_str!("../../../../../reproduce/dcot-noise-snippets.json"),
+    include_str!("../../../../../reproduce/dcot-terms.json"),
+    include_str!("../../../../../reproduce/dcot-times.json"),
     include_str!("../../../../../reproduce/scdv-newsgroups.json"),
     include_str!("../../../../../reproduce/scdv-newsgroups-inductive.json"),
     include_str!("../../../../../reproduce/scdv-newsgroups-stripped.json"),
@@ -41,19 +48,46 @@ const PROTOCOLS: &[&str] = &[
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let protocols = PROTOCOLS.iter().map(|json| Protocol::parse(json)).collect::<Result<Vec<_>, _>>()?;
-    let (Some(name), Some(folder), false) = (&args.name, &args.data, args.list) else {
+    let Some(folder) = args.data.as_ref().filter(|_| !args.list) else {
         return list(&protocols, everywhere);
     };
-    let Some(protocol) = protocols.iter().find(|protocol| protocol.name == *name) else {
-        let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
-        return Err(WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", "))).into());
+    if let Some(path) = &args.report {
+        input::check_writable(path)?;
+    }
+    if args.all {
+        return run_all(&protocols, folder, args, everywhere, run);
+    }
+    let Some(name) = &args.name else { return list(&protocols, everywhere) };
+    let own;
+    let protocol = if name.ends_with(".json") {
+        own = Protocol::parse(&std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?)?;
+        &own
+    } else {
+        protocols.iter().find(|protocol| protocol.name == *name).ok_or_else(|| {
+            let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
+            WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", ")))
+        })?
     };
-    let protocol = &protocol.filled(args.quick);
+    let (protocol, result) = one(protocol, folder, args, run)?;
+    if let Some(path) = &args.report {
+        let page = page::page(&protocol, &result, run);
+        output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+    }
+    if everywhere.json {
+        return output::print_json(&as_json(&protocol, &result, run));
+    }
+    output::print_text(&text::text(&protocol, &result, run))
+}
+
+/// Reads what a protocol needs and runs it.
+fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyhow::Result<(Protocol, Reproduction)> {
+    let protocol = protocol.filled(args.quick);
     let file = folder.join(&protocol.file).display().to_string();
     let (mut documents, mut learnt) = (Vec::new(), 0);
     for (part, filter) in protocol.selections().into_iter().enumerate() {
         let filters = filter.into_iter().collect();
-        let options = ReadOptions { text: protocol.text.clone(), filters, ..ReadOptions::default() };
+        let (text, label) = (protocol.text.clone(), protocol.label.clone());
+        let options = ReadOptions { text, label, filters, ..ReadOptions::default() };
         let mut source = input::open(std::slice::from_ref(&file), &options)?;
         documents.extend(run.watch("read", None, || (&mut source).collect::<Result<Vec<_>, _>>())?);
         if part == 0 {
@@ -62,14 +96,56 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
     }
     let runs = args.runs.map(|runs| runs as usize).or(args.quick.then_some(QUICK));
     let result = protocol.run(&documents, learnt, runs, run)?;
-    if let Some(path) = &args.report {
-        let page = page::page(protocol, &result, run);
-        output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+    Ok((protocol, result))
+}
+
+/// Every protocol whose data are there. Each is printed as soon as it is done, so that nothing is lost when a later one fails.
+fn run_all(
+    protocols: &[Protocol],
+    folder: &Path,
+    args: &Reproduce,
+    everywhere: &Everywhere,
+    run: &Run,
+) -> anyhow::Result<()> {
+    let (mut done, mut skipped, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, protocol) in protocols.iter().enumerate() {
+        if !folder.join(&protocol.file).is_file() {
+            skipped.push(format!("{}: {} is not there", protocol.name, protocol.file));
+            continue;
+        }
+        if !everywhere.quiet {
+            let now = format!("{} of {}: {}\n", number + 1, protocols.len(), protocol.title);
+            std::io::stderr().write_all(now.as_bytes())?;
+        }
+        let started = Instant::now();
+        let (protocol, result) = one(protocol, folder, args, run).with_context(|| protocol.name.clone())?;
+        seconds.push(started.elapsed().as_secs_f64());
+        if !everywhere.json {
+            output::print_text(&(text::text(&protocol, &result, run) + "\n"))?;
+        }
+        done.push((protocol, result));
+        if let Some(path) = &args.report {
+            let page = page::all(&done, &skipped, run);
+            output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+        }
     }
     if everywhere.json {
-        return output::print_json(&as_json(protocol, &result, run));
+        let mut all = Vec::with_capacity(done.len());
+        for ((protocol, result), seconds) in done.iter().zip(&seconds) {
+            let mut one = as_json(protocol, result, run);
+            one["seconds"] = json!(output::round(*seconds, 3));
+            all.push(one);
+        }
+        return output::print_json(&json!({"protocols": all, "skipped": skipped}));
     }
-    output::print_text(&text::text(protocol, &result, run))
+    let rows = done.iter().zip(&seconds).map(|((protocol, result), seconds)| {
+        let claims = result.points.iter().flat_map(|point| &point.claims);
+        let held = claims.clone().filter(|claim| claim.holds).count();
+        vec![protocol.name.clone(), format!("{held} of {}", claims.count()), format!("{seconds:.0} s")]
+    });
+    let mut text = output::table(&["protocol", "claims that hold", "time"], 1, rows);
+    skipped.iter().for_each(|line| text.push_str(&format!("not run: {line}\n")));
+    output::print_text(&text)
 }
 
 fn list(protocols: &[Protocol], everywhere: &Everywhere) -> anyhow::Result<()> {
@@ -106,8 +182,9 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         "runs": result.runs, "seed": run.seed(), "along": protocol.along.as_ref().map(|along| &along.name),
         "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "per_class": result.per_class.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-        "sprinkling": result.sprinkling.iter().map(|(terms, ratio, distortion)| json!({
-            "terms": terms, "within_over_between": ratio, "mean_square_distortion": distortion,
+        "sprinkling": result.sprinkling,
+        "reconstruction": result.reconstruction.iter().map(|(word, terms)| json!({
+            "word": word, "terms": terms,
         })).collect::<Vec<_>>(),
         "variability": result.variability.iter().map(|(topic, before, after)| json!({
             "topic": topic, "before": before, "after": after,

@@ -1,20 +1,61 @@
 //! A reproduction as a page.
 
 use corpuscle::Run;
-use corpuscle::experiment::{Protocol, Reproduction};
+use corpuscle::experiment::{Protocol, Reproduction, System};
+use corpuscle::project::SprinklePoint;
 use corpuscle::report::html::{Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, Series};
 
 use super::text::{self, Table, draws};
 
 pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
-    let mut sections = vec![Section::Text {
-        heading: "What this is".into(),
-        paragraphs: vec![protocol.paper.clone(), protocol.note.clone()],
-    }];
-    if protocol.along.is_some() {
+    let sections = sections("What this is".into(), protocol, result, run);
+    Report { title: protocol.title.clone(), question: QUESTION.to_string(), sections }.render()
+}
+
+/// What every page asks.
+const QUESTION: &str = "Does what the paper reports hold here?";
+
+/// All protocols on one page: first every claim with its verdict, then one after the other.
+pub(super) fn all(done: &[(Protocol, Reproduction)], skipped: &[String], run: &Run) -> String {
+    let held = |result: &Reproduction| {
+        let claims = result.points.iter().flat_map(|point| &point.claims);
+        (claims.clone().filter(|claim| claim.holds).count(), claims.count())
+    };
+    let rows = done.iter().map(|(protocol, result)| {
+        let (held, all) = held(result);
+        let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
+        vec![protocol.title.clone(), protocol.paper.clone(), verdict]
+    });
+    let columns = ["table or figure", "paper", "claims"].map(String::from).to_vec();
+    let mut all = vec![Section::Table { heading: "Every table and figure".into(), columns, rows: rows.collect() }];
+    let claims = done.iter().flat_map(|(protocol, result)| {
+        let rows = text::claims(protocol, result).rows;
+        rows.into_iter().map(|row| std::iter::once(protocol.title.clone()).chain(row).collect::<Vec<_>>())
+    });
+    let columns = ["where", "claim", "difference", "95 % interval", "p", "verdict"].map(String::from).to_vec();
+    all.push(Section::Table { heading: "Every claim with its verdict".into(), columns, rows: claims.collect() });
+    if !skipped.is_empty() {
+        all.push(Section::Text { heading: "Not run".into(), paragraphs: skipped.to_vec() });
+    }
+    for (protocol, result) in done {
+        all.extend(sections(protocol.title.clone(), protocol, result, run));
+    }
+    Report { title: "Four papers, ours beside theirs".into(), question: QUESTION.to_string(), sections: all }.render()
+}
+
+fn sections(heading: String, protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<Section> {
+    let mut sections = vec![Section::Text { heading, paragraphs: vec![protocol.paper.clone(), protocol.note.clone()] }];
+    if protocol.systems.is_empty() {
+        // Only words are looked at.
+    } else if protocol.along.is_some() {
         sections.push(curve(protocol, result));
         sections.push(table("Means and standard deviations", text::curve(protocol, result)));
+        let rows = text::chosen_rows(protocol, result);
+        if !rows.is_empty() {
+            let columns = ["system", "at", "values"].map(String::from).to_vec();
+            sections.push(table("Chosen on the validation part", Table { columns, rows }));
+        }
     } else {
         for point in &result.points {
             sections.push(table("Ours beside the paper's", text::systems(protocol, point)));
@@ -27,8 +68,11 @@ pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         sections.push(table(&format!("{system}, class by class"), by_class));
     }
     if !result.sprinkling.is_empty() {
-        sections.extend(sprinkling(result));
+        sections.push(sprinkling(result));
         sections.push(table("The same as numbers", text::sprinkling(result)));
+    }
+    if !result.reconstruction.is_empty() {
+        sections.push(table("What words bring to mind", text::reconstruction(protocol, result)));
     }
     if !result.variability.is_empty() {
         sections.push(variability(result));
@@ -42,8 +86,7 @@ pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         });
     }
     sections.push(Section::Facts { heading: "Protocol".into(), rows: facts(protocol, result, run) });
-    Report { title: protocol.title.clone(), question: "Does what the paper reports hold here?".to_string(), sections }
-        .render()
+    sections
 }
 
 fn table(heading: &str, Table { columns, rows }: Table) -> Section {
@@ -53,7 +96,8 @@ fn table(heading: &str, Table { columns, rows }: Table) -> Section {
 fn curve(protocol: &Protocol, result: &Reproduction) -> Section {
     let figure = protocol.figures[0];
     let scale = if figure.is_share() { 100.0 } else { 1.0 };
-    let series = protocol.systems.iter().enumerate().map(|(number, system)| Series {
+    let ours = protocol.systems.iter().enumerate().filter(|(_, system)| system.recipe.is_some());
+    let series = ours.clone().map(|(number, system)| Series {
         name: system.name.clone(),
         points: result
             .points
@@ -70,8 +114,8 @@ fn curve(protocol: &Protocol, result: &Reproduction) -> Section {
         series: series.collect(),
         log_x: protocol.along.as_ref().is_some_and(|along| along.name == "labels"),
     };
-    let spread: Vec<Vec<f64>> = (0..protocol.systems.len())
-        .map(|number| result.points.iter().map(|point| scale * finite(point.spread(number, figure).1)).collect())
+    let spread: Vec<Vec<f64>> = ours
+        .map(|(number, _)| result.points.iter().map(|point| scale * finite(point.spread(number, figure).1)).collect())
         .collect();
     Section::Chart {
         heading: "The curve".into(),
@@ -85,36 +129,29 @@ fn finite(deviation: f64) -> f64 {
     if deviation.is_finite() { deviation } else { 0.0 }
 }
 
-fn sprinkling(result: &Reproduction) -> [Section; 2] {
-    let line = |title: &str, y_label: &str, of: fn(&(usize, f64, f64)) -> f64, caption: &str| Section::Chart {
-        heading: title.into(),
-        chart: LineChart {
-            title: title.into(),
-            x_label: "sprinkled terms per class".into(),
-            y_label: y_label.into(),
-            series: vec![Series {
-                name: y_label.into(),
-                points: result.sprinkling.iter().map(|point| (point.0 as f64, of(point))).collect(),
-            }],
-            log_x: false,
-        }
-        .render(),
-        caption: caption.into(),
+/// Figure 4 of the sprinkling paper: distortion against W/B, a point for each number of terms.
+fn sprinkling(result: &Reproduction) -> Section {
+    let line = |name: &str, of: fn(&SprinklePoint) -> f64| Series {
+        name: name.into(),
+        points: result.sprinkling.iter().map(|point| (of(point), point.mean_square_distortion)).collect(),
     };
-    [
-        line(
-            "Classes drawn together",
-            "W/B ratio",
-            |point| point.1,
-            "Within-class over between-class scatter: lower is better separated.",
-        ),
-        line(
-            "The matrix distorted",
-            "mean square distortion",
-            |point| point.2,
-            "What is lost of the original matrix: the price of the separation.",
-        ),
-    ]
+    let chart = LineChart {
+        title: "Classes drawn together, and the matrix distorted".into(),
+        x_label: "within-class over between-class scatter".into(),
+        y_label: "mean square distortion".into(),
+        series: vec![
+            line("documents", |point| point.within_over_between),
+            line("terms typical of a class", |point| point.terms_within_over_between),
+        ],
+        log_x: false,
+    };
+    Section::Chart {
+        heading: "What sprinkling does to classes and to the matrix".into(),
+        chart: chart.render(),
+        caption: "From right to left with more sprinkled terms: further left is better separated, further up is more lost of the \
+                  original matrix."
+            .into(),
+    }
 }
 
 fn variability(result: &Reproduction) -> Section {
@@ -145,6 +182,7 @@ fn facts(protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<(String, 
         ("Seed".into(), run.seed().to_string()),
         ("Version".into(), env!("CARGO_PKG_VERSION").into()),
     ];
-    rows.extend(protocol.systems.iter().map(|system| (system.name.clone(), system.recipe.clone())));
+    let recipe = |system: &System| system.recipe.clone().unwrap_or_else(|| "only in the paper".into());
+    rows.extend(protocol.systems.iter().map(|system| (system.name.clone(), recipe(system))));
     rows
 }

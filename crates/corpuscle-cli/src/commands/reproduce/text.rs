@@ -29,7 +29,8 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         run.seed()
     );
     text.push_str(&match &protocol.along {
-        Some(_) => curve(protocol, result).text(),
+        _ if protocol.systems.is_empty() => String::new(),
+        Some(_) => curve(protocol, result).text() + &chosen_along(protocol, result),
         None => result.points.iter().map(|point| systems(protocol, point).text()).collect(),
     });
     if !protocol.claims.is_empty() {
@@ -42,6 +43,10 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
     if !result.sprinkling.is_empty() {
         text.push_str("\nwhat sprinkling does to the classes and to the matrix\n");
         text.push_str(&sprinkling(result).text());
+    }
+    if !result.reconstruction.is_empty() {
+        text.push_str("\nwhat words bring to mind, ours and the paper's\n");
+        text.push_str(&reconstruction(protocol, result).text());
     }
     if !result.variability.is_empty() {
         text.push_str("\nhow much test documents of one topic differ: sum of squared distances to their mean\n");
@@ -91,11 +96,17 @@ pub(super) fn systems(protocol: &Protocol, point: &Point) -> Table {
         let mut row = vec![system.name.clone()];
         for &figure in &protocol.figures {
             let (mean, deviation) = point.spread(number, figure);
-            row.push(spread(figure, (mean, deviation)));
+            row.push(match &system.recipe {
+                Some(_) => spread(figure, (mean, deviation)),
+                None => "–".to_string(),
+            });
             if protocol.systems.iter().any(|system| system.paper.contains_key(&figure)) {
                 let (unit, scale) = if figure.is_share() { (" %", 100.0) } else { ("", 1.0) };
                 match system.paper.get(&figure) {
-                    Some(value) => row.extend([format!("{value:.2}{unit}"), format!("{:+.2}", scale * mean - value)]),
+                    Some(value) => row.extend([
+                        format!("{value:.2}{unit}"),
+                        if mean.is_finite() { format!("{:+.2}", scale * mean - value) } else { String::new() },
+                    ]),
                     None => row.extend([String::new(), String::new()]),
                 }
             }
@@ -133,6 +144,29 @@ pub(super) fn curve(protocol: &Protocol, result: &Reproduction) -> Table {
         std::iter::once(at).chain(values).collect()
     });
     Table { columns, rows: rows.collect() }
+}
+
+/// What was chosen at every point of the curve; nothing where nothing was.
+fn chosen_along(protocol: &Protocol, result: &Reproduction) -> String {
+    let rows: Vec<Vec<String>> = chosen_rows(protocol, result);
+    if rows.is_empty() {
+        return String::new();
+    }
+    "\nchosen on the validation part\n".to_string() + &output::table(&["system", "at", "values"], 3, rows)
+}
+
+/// System, place and values wherever values were chosen.
+pub(super) fn chosen_rows(protocol: &Protocol, result: &Reproduction) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (number, system) in protocol.systems.iter().enumerate() {
+        for point in &result.points {
+            let values = chosen(point, number);
+            if !values.is_empty() {
+                rows.push(vec![system.name.clone(), point.at.map_or_else(String::new, |at| at.to_string()), values]);
+            }
+        }
+    }
+    rows
 }
 
 /// Every claim at every point, and whether it holds.
@@ -202,13 +236,30 @@ pub(super) fn by_class(protocol: &Protocol, result: &Reproduction) -> Vec<(Strin
     result.per_class.iter().map(one).collect()
 }
 
-/// W/B ratio and distortion over the number of sprinkled terms.
+/// W/B ratios and distortion over the number of sprinkled terms.
 pub(super) fn sprinkling(result: &Reproduction) -> Table {
-    let rows = result
-        .sprinkling
-        .iter()
-        .map(|(terms, ratio, distortion)| vec![terms.to_string(), format!("{ratio:.4}"), format!("{distortion:.5}")]);
-    let columns = ["terms per class", "W/B ratio", "mean square distortion"].map(String::from).to_vec();
+    let rows = result.sprinkling.iter().map(|point| {
+        vec![
+            point.terms.to_string(),
+            format!("{:.4}", point.within_over_between),
+            format!("{:.4}", point.terms_within_over_between),
+            format!("{:.5}", point.mean_square_distortion),
+        ]
+    });
+    let columns = ["terms per class", "W/B of documents", "W/B of terms", "mean square distortion"];
+    Table { columns: columns.map(String::from).to_vec(), rows: rows.collect() }
+}
+
+/// The terms reconstructed of each word beside the paper's, and how many they have in common.
+pub(super) fn reconstruction(protocol: &Protocol, result: &Reproduction) -> Table {
+    let rows = result.reconstruction.iter().map(|(word, ours)| {
+        let asked = protocol.reconstruction.iter().flat_map(|asked| &asked.words).find(|(other, _)| other == word);
+        let theirs = asked.map_or(&[][..], |(_, terms)| terms);
+        let both = ours.iter().filter(|&term| theirs.contains(term)).count();
+        let word = if word.is_empty() { "(empty document)" } else { word };
+        vec![word.to_string(), ours.join(" "), theirs.join(" "), format!("{both} of {}", theirs.len())]
+    });
+    let columns = ["word", "ours, largest first", "paper", "in common"].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }
 }
 

@@ -3,8 +3,8 @@
 //! A protocol is a JSON file. Every run draws documents anew and cuts them into parts; every system is fitted on the
 //! training part and tested on the test part. Where a recipe says `{name}`, its value is one of `grid.name`, chosen
 //! anew in every run, on the development part when there is one and by cross-validation of the training part
-//! otherwise, so that no test row has a say in it. With `along`, the whole is repeated for every value of one name and
-//! becomes a curve.
+//! otherwise, so that no test row has a say in it; where labels are drawn, on a share `validation` of the training part. With
+//! `along`, the whole is repeated for every value of one name and becomes a curve.
 
 mod draw;
 mod run;
@@ -39,6 +39,9 @@ pub struct Protocol {
     /// Field with the text.
     #[serde(default = "text")]
     pub text: String,
+    /// Field with the labels; `label`, or else `labels`, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Labels that take part; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
@@ -52,6 +55,16 @@ pub struct Protocol {
     pub parts: Parts,
     /// Independent draws.
     pub runs: usize,
+    /// How many labels of the training part are left, drawn anew in every run; all when absent. Representations see the texts
+    /// of all of it, and those that know no labels are fitted once for all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<usize>,
+    /// Whether such a draw has at least one label of every class; otherwise chance decides.
+    #[serde(default)]
+    pub each_class: bool,
+    /// The share of the training part whose labels only choose values, where labels are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// What each `{name}` of a recipe is chosen from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grid: BTreeMap<String, Vec<f64>>,
@@ -81,6 +94,9 @@ pub struct Protocol {
     /// What sprinkling does to the classes and to the matrix, over numbers of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprinkling: Option<Sprinkling>,
+    /// What words bring to mind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconstruction: Option<Reconstruction>,
     /// How the data differ from the paper's.
     pub note: String,
     /// Whether values are chosen by one round of folds, however few the documents: see [`Protocol::filled`].
@@ -125,9 +141,10 @@ pub struct Along {
 pub struct System {
     /// Its name in the table.
     pub name: String,
-    /// Its recipe.
-    pub recipe: String,
-    /// The paper's figures, in per cent.
+    /// Its recipe; none for a system that only the paper has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
+    /// The paper's figures, shares in per cent.
     #[serde(default)]
     pub paper: BTreeMap<Figure, f64>,
 }
@@ -169,6 +186,16 @@ pub struct Sprinkling {
     pub rank: usize,
     /// Numbers of artificial terms per class.
     pub terms: Vec<usize>,
+}
+
+/// Words of one-word documents, and the terms that a recipe with `dcot` reconstructs of each: Figure 2 of its paper.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reconstruction {
+    /// The recipe, fitted on the training part.
+    pub recipe: String,
+    /// Each word with the terms the paper shows for it, largest first; an empty word is the empty document.
+    pub words: Vec<(String, Vec<String>)>,
 }
 
 /// A figure of merit.
@@ -297,8 +324,8 @@ impl Protocol {
             return wrong(format!("there is nothing to choose `{name}` from"));
         }
         let filled = protocol.filled(false);
-        for system in &filled.systems {
-            for (recipe, _) in protocol.candidates(&system.recipe, protocol.first_value()) {
+        for recipe in filled.systems.iter().filter_map(|system| system.recipe.as_ref()) {
+            for (recipe, _) in protocol.candidates(recipe, protocol.first_value()) {
                 if recipe.contains('{') {
                     return wrong(format!("`{recipe}` has a name that neither `grid` nor `along` knows"));
                 }
@@ -306,18 +333,25 @@ impl Protocol {
             }
         }
         let analysed = protocol.sprinkling.iter().map(|sprinkling| &sprinkling.recipe).chain(&protocol.variability);
-        for recipe in analysed {
+        let words = protocol.reconstruction.iter().map(|words| &words.recipe);
+        for recipe in analysed.chain(words) {
             Recipe::parse(recipe)?;
         }
-        if protocol.is_label_curve()
-            && !(protocol.grid.is_empty() && protocol.confusions.is_empty() && protocol.per_class.is_empty())
-        {
-            return wrong("a curve over labels goes without `grid`, `confusions` and `per_class`".into());
+        if protocol.draws_labels() && !(protocol.confusions.is_empty() && protocol.per_class.is_empty()) {
+            return wrong("draws of labels go without `confusions` and `per_class`".into());
+        }
+        if protocol.validation.is_some_and(|share| !(share > 0.0 && share < 1.0)) {
+            return wrong("`validation` is a share of the training part between 0 and 1".into());
+        }
+        if protocol.draws_labels() && !protocol.grid.is_empty() && protocol.validation.is_none() {
+            return wrong("where labels are drawn, values of `grid` are chosen on a share `validation`".into());
         }
         let claimed = protocol.claims.iter().flat_map(|claim| [&claim.better, &claim.than]);
         let by_class = protocol.per_class.iter().map(|by_class| &by_class.system);
         for name in claimed.chain(&protocol.confusions).chain(by_class) {
-            protocol.number(name)?;
+            if protocol.systems[protocol.number(name)?].recipe.is_none() {
+                return wrong(format!("`{name}` has no recipe, so nothing can be shown or claimed of it"));
+            }
         }
         if let Some(claim) = protocol.claims.iter().find(|claim| !protocol.figures.contains(&claim.by)) {
             return wrong(format!("a claim is about {}, which is not among its figures", claim.by.title()));
@@ -332,8 +366,8 @@ impl Protocol {
         let mut filled = self.clone();
         for (name, constant) in &self.constants {
             let value = if quick { constant.quick } else { constant.full };
-            for system in &mut filled.systems {
-                system.recipe = system.recipe.replace(&format!("{{{name}}}"), &value.to_string());
+            for recipe in filled.systems.iter_mut().filter_map(|system| system.recipe.as_mut()) {
+                *recipe = recipe.replace(&format!("{{{name}}}"), &value.to_string());
             }
         }
         filled.constants.clear();
@@ -350,6 +384,11 @@ impl Protocol {
     /// Whether the curve is over the number of labels.
     fn is_label_curve(&self) -> bool {
         self.along.as_ref().is_some_and(|along| along.name == LABELS)
+    }
+
+    /// Whether labels are hidden and drawn.
+    fn draws_labels(&self) -> bool {
+        self.labels.is_some() || self.is_label_curve()
     }
 
     fn first_value(&self) -> Option<f64> {
@@ -383,7 +422,8 @@ impl Protocol {
 
     /// Whether a system is the same at every point of the curve.
     fn is_constant(&self, system: &System) -> bool {
-        self.along.as_ref().is_none_or(|along| !system.recipe.contains(&format!("{{{}}}", along.name)))
+        let recipe = system.recipe.as_deref().unwrap_or_default();
+        self.along.as_ref().is_none_or(|along| !recipe.contains(&format!("{{{}}}", along.name)))
     }
 }
 

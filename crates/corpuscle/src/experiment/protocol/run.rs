@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Claim, Draw, Figure, Protocol, Sprinkling};
-use crate::corpus::{Document, Labels};
+use super::{Claim, Draw, Figure, Protocol, Reconstruction, Sprinkling};
+use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::Tokenised;
-use crate::experiment::label_curve::{LabelCurve, label_curves};
+use crate::experiment::label_curve::{CurvePoint, LabelDraws, tuned_label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
 use crate::metrics::{ClassScore, Confusion};
 use crate::project::{SprinklePoint, sprinkle_curve};
-use crate::recipe::Recipe;
-use crate::{Result, Run};
+use crate::recipe::{Corpus, Recipe};
+use crate::{Error, Result, Run};
 
 /// Folds by which values are chosen when there is no development part.
 const FOLDS: usize = 5;
@@ -41,8 +41,10 @@ pub struct Reproduction {
     pub per_class: Vec<(String, Vec<ClassMeans>)>,
     /// Intra-topic variability of the test documents: topic, before and after, means over the runs.
     pub variability: Vec<(String, f64, f64)>,
-    /// The analysis of plain sprinkling: terms, W/B ratio and mean square distortion, means over the runs.
-    pub sprinkling: Vec<(usize, f64, f64)>,
+    /// The analysis of plain sprinkling, means over the runs.
+    pub sprinkling: Vec<SprinklePoint>,
+    /// What words bring to mind: the word and the terms reconstructed of it, largest first.
+    pub reconstruction: Vec<(String, Vec<String>)>,
 }
 
 /// A class with its precision and recall, means over runs.
@@ -107,9 +109,18 @@ impl Protocol {
         let runs = runs.unwrap_or(self.runs);
         let (documents, learnt) = self.taking_part(documents, learnt)?;
         let documents = documents.as_slice();
-        if self.is_label_curve() {
-            return self.run_labels(documents, learnt, runs, run);
+        let mut result = match self.draws_labels() {
+            true => self.run_labels(documents, learnt, runs, run)?,
+            false => self.run_draws(documents, learnt, runs, run)?,
+        };
+        if let Some(asked) = &self.reconstruction {
+            let draw = self.draw(documents, learnt, 0, run.seed())?;
+            result.reconstruction = reconstruct(asked, documents, &draw.train, run)?;
         }
+        Ok(result)
+    }
+
+    fn run_draws(&self, documents: &[Document], learnt: usize, runs: usize, run: &Run) -> Result<Reproduction> {
         let places: Vec<Option<f64>> = match &self.along {
             Some(along) => along.values.iter().copied().map(Some).collect(),
             None => vec![None],
@@ -127,20 +138,22 @@ impl Protocol {
         let mut drawn = 0;
         let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
         let mut corpora = Tokenised::default();
-        let moving = self.systems.iter().filter(|system| !self.is_constant(system)).count();
-        let steps = runs * (self.systems.len() + moving * (places.len() - 1));
+        let ours = || self.systems.iter().filter(|system| system.recipe.is_some());
+        let moving = ours().filter(|system| !self.is_constant(system)).count();
+        let steps = runs * (ours().count() + moving * (places.len() - 1));
         run.watch("reproduce", Some(steps as u64), || -> Result<()> {
             for number in 0..runs {
                 let draw = self.draw(documents, learnt, number as u64, run.seed())?;
                 drawn = draw.len();
                 let run = &run.with_seed(run.seed().wrapping_add(number as u64)).sharing();
                 for (index, system) in self.systems.iter().enumerate() {
+                    let Some(recipe) = &system.recipe else { continue };
                     let mut before: Option<Done> = None;
                     for point in &mut points {
                         let done = match before.take() {
                             Some(done) if self.is_constant(system) => done,
                             _ => {
-                                let candidates = self.candidates(&system.recipe, point.at);
+                                let candidates = self.candidates(recipe, point.at);
                                 let done = self.one(&candidates, documents, &labels, &draw, &mut corpora, run)?;
                                 run.advance(1);
                                 done
@@ -186,39 +199,61 @@ impl Protocol {
                 .collect::<Result<_>>()?,
             sprinkling: means(&sprinkling),
             variability: variability_means(&variability),
+            reconstruction: Vec::new(),
         })
     }
 
-    /// A curve over the number of labels: representations are fitted once, on all texts of the training part.
+    /// Draws of labels: representations are fitted once, on all texts of the training part.
     fn run_labels(&self, documents: &[Document], learnt: usize, runs: usize, run: &Run) -> Result<Reproduction> {
         let draw = self.draw(documents, learnt, 0, run.seed())?;
         let split = Split { train: draw.train.clone(), test: draw.test.clone() };
-        let values = self.along.as_ref().map_or(&[][..], |along| &along.values);
         // A number of labels beyond all there are stands for all.
-        let counts: Vec<Option<usize>> =
-            values.iter().map(|&value| (value < draw.train.len() as f64).then_some(value as usize)).collect();
-        let recipes = self.systems.iter().map(|system| Recipe::parse(&system.recipe)).collect::<Result<Vec<_>>>()?;
-        let curves = label_curves(&recipes, documents, &split, &counts, runs, run)?;
-        let mut points: Vec<Point> = values
-            .iter()
-            .enumerate()
-            .map(|(place, &at)| {
-                let of = |curve: &LabelCurve| {
-                    let point = &curve.points[place];
-                    let values = |figure: Figure| -> Vec<f64> {
-                        point.draws.iter().map(|outcome| figure.of_outcome(outcome, curve.represent_seconds)).collect()
-                    };
-                    self.figures.iter().map(|&figure| (figure, values(figure))).collect()
-                };
-                let labels = curves.first().map_or(at, |curve| curve.points[place].labels as f64);
-                Point {
-                    at: Some(labels),
-                    values: curves.iter().map(of).collect(),
+        let count = |labels: usize| (labels < draw.train.len()).then_some(labels);
+        let values = self.along.as_ref().map_or(&[][..], |along| &along.values);
+        let curve: Vec<(Option<f64>, Vec<Option<usize>>)> = match (self.is_label_curve(), self.labels) {
+            (true, _) => vec![(None, values.iter().map(|&value| count(value as usize)).collect())],
+            (false, labels) => {
+                let counts = vec![labels.and_then(count)];
+                let places = values.iter().map(|&value| Some(value)).chain(values.is_empty().then_some(None));
+                places.map(|at| (at, counts.clone())).collect()
+            }
+        };
+        let validation = match self.validation {
+            None => Vec::new(),
+            Some(share) => {
+                let labels = Labels::from_lists(split.train.iter().map(|&row| documents[row].labels.as_deref()));
+                hold_out(&labels, 1.0 - share, run.seed())?.1
+            }
+        };
+        let ours: Vec<usize> = (0..self.systems.len()).filter(|&index| self.systems[index].recipe.is_some()).collect();
+        let mut points = Vec::new();
+        for (at, counts) in curve {
+            let of = |&index: &usize| self.candidates(self.systems[index].recipe.as_deref().unwrap_or_default(), at);
+            let candidates: Vec<Vec<(String, Chosen)>> = ours.iter().map(of).collect();
+            let parsed = |list: &Vec<(String, Chosen)>| list.iter().map(|(recipe, _)| Recipe::parse(recipe)).collect();
+            let systems = candidates.iter().map(parsed).collect::<Result<Vec<Vec<Recipe>>>>()?;
+            let (each_class, validation) = (self.each_class, validation.clone());
+            let asked = LabelDraws { counts, draws: runs, each_class, validation };
+            let curves = tuned_label_curves(&systems, documents, &split, &asked, run)?;
+            for place in 0..asked.counts.len() {
+                let labels = curves.first().map(|curve| curve.points[place].labels as f64);
+                let mut point = Point {
+                    at: if self.is_label_curve() { labels } else { at },
+                    values: vec![BTreeMap::new(); self.systems.len()],
                     chosen: vec![Vec::new(); self.systems.len()],
                     claims: Vec::new(),
+                };
+                for ((&index, curve), candidates) in ours.iter().zip(&curves).zip(&candidates) {
+                    let CurvePoint { draws, chosen, .. } = &curve.points[place];
+                    for &figure in &self.figures {
+                        let of = draws.iter().map(|outcome| figure.of_outcome(outcome, curve.represent_seconds));
+                        point.values[index].insert(figure, of.collect());
+                    }
+                    point.chosen[index] = chosen.iter().map(|&number| candidates[number].1.clone()).collect();
                 }
-            })
-            .collect();
+                points.push(point);
+            }
+        }
         self.test_all(&mut points)?;
         Ok(Reproduction {
             documents: draw.len(),
@@ -228,6 +263,7 @@ impl Protocol {
             per_class: Vec::new(),
             sprinkling: Vec::new(),
             variability: Vec::new(),
+            reconstruction: Vec::new(),
         })
     }
 
@@ -332,6 +368,27 @@ fn analyse(
     sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
 }
 
+/// Terms shown of each word.
+const SHOWN: usize = 10;
+
+fn reconstruct(
+    asked: &Reconstruction,
+    documents: &[Document],
+    train: &[usize],
+    run: &Run,
+) -> Result<Vec<(String, Vec<String>)>> {
+    let quiet = run.quiet();
+    let recipe = Recipe::parse(&asked.recipe)?;
+    let corpus = Corpus::read(train.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
+    let model = recipe.fit(&corpus, &quiet)?;
+    let words: Vec<&str> = asked.words.iter().map(|(word, _)| word.as_str()).collect();
+    let Some(lists) = model.reconstruct(&words, &quiet)? else {
+        return Err(Error::data(format!("`{recipe}` reconstructs no terms")));
+    };
+    let shown = |list: Vec<(String, f32)>| list.into_iter().take(SHOWN).map(|(term, _)| term).collect();
+    Ok(words.into_iter().map(String::from).zip(lists.into_iter().map(shown)).collect())
+}
+
 /// Precision and recall class by class; a run in which a class does not occur does not count for it.
 fn class_means(runs: &[Vec<ClassScore>]) -> Vec<ClassMeans> {
     let mut sums: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
@@ -357,12 +414,16 @@ fn variability_means(runs: &[Vec<(String, f64, f64)>]) -> Vec<(String, f64, f64)
     sums.into_iter().map(|(topic, (before, after, n))| (topic.to_string(), before / n, after / n)).collect()
 }
 
-fn means(curves: &[Vec<SprinklePoint>]) -> Vec<(usize, f64, f64)> {
+fn means(curves: &[Vec<SprinklePoint>]) -> Vec<SprinklePoint> {
     let mean = |at: usize, of: fn(&SprinklePoint) -> f64| {
         curves.iter().filter_map(|curve| curve.get(at)).map(of).sum::<f64>() / curves.len() as f64
     };
     let terms = curves.first().map_or(&[][..], Vec::as_slice).iter().map(|point| point.terms).enumerate();
-    terms
-        .map(|(at, terms)| (terms, mean(at, |p| p.within_over_between), mean(at, |p| p.mean_square_distortion)))
-        .collect()
+    let point = |(at, terms)| SprinklePoint {
+        terms,
+        within_over_between: mean(at, |point| point.within_over_between),
+        terms_within_over_between: mean(at, |point| point.terms_within_over_between),
+        mean_square_distortion: mean(at, |point| point.mean_square_distortion),
+    };
+    terms.map(point).collect()
 }

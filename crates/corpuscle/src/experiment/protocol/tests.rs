@@ -21,7 +21,10 @@ fn a_protocol_runs_and_chooses_values() {
     assert!(point.chosen[1].is_empty() && point.spread(1, Figure::Accuracy).0 > 0.6);
     assert!(point.spread(1, Figure::Eer).0 < 0.5);
     assert_eq!(result.confusions[0].1.counts.iter().flatten().sum::<u64>(), 90);
-    assert!(result.sprinkling[1].1 < result.sprinkling[0].1, "sprinkling pulls classes together");
+    assert!(
+        result.sprinkling[1].within_over_between < result.sprinkling[0].within_over_between,
+        "sprinkling pulls classes together"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::{DcotModel, DcotParams, Given, effective_classes};
+use super::{DcotModel, DcotParams, Given, Weight, effective_classes};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, ProjectorModel, Target};
@@ -42,7 +42,7 @@ impl DcotParams {
         }
         let (values, layers) = self.best_of_shared(x, &prototypes, &choices, target, run)?;
         let (model, z) = Arc::unwrap_or_clone(layers);
-        let model = model.truncated(values.layers).reweighted(values.weight);
+        let model = model.truncated(values.layers).reweighted(values.weight.factor());
         let z = first_columns(z, model.n_outputs(values.layers), values.weight);
         Ok((model, Matrix::new(x.sparse().clone(), z, 0)?))
     }
@@ -92,7 +92,8 @@ impl DcotParams {
         let right = target.judge_rows(x, FOLDS, all.len(), FoldRows::All, run, |fold, verdict| {
             let prototypes = self.prototype_columns(&fold.x, &fold.target(), &quiet)?;
             for &noise in &choices.noises {
-                let values = Given { noise, layers: choices.layers, weight: 1.0, rank: choices.rank };
+                let weight = choices.usual_weight.unit();
+                let values = Given { noise, layers: choices.layers, weight, rank: choices.rank };
                 let (model, fitted) = self.fit_on(&fold.x, prototypes.clone(), values, &quiet)?;
                 let held = model.transform(&fold.held, &quiet)?;
                 for (choice, values) in all.iter().enumerate().filter(|(_, values)| values.noise == noise) {
@@ -124,7 +125,7 @@ impl DcotParams {
     ) -> Result<Arc<Layers>> {
         let (layers, rank) = (choices.layers, choices.rank);
         // Whatever weight the labels make usual, the layers are the same.
-        let values = Given { noise, layers, weight: 1.0, rank };
+        let values = Given { noise, layers, weight: choices.usual_weight.unit(), rank };
         let key = target.input().map(|input| {
             let columns = prototypes.iter().map(|&column| u64::from(column));
             let settings = format!("{values:?} {} {:?} {:?}", self.ridge, self.solver, run.precision());
@@ -138,19 +139,37 @@ impl DcotParams {
     }
 }
 
+impl Weight {
+    /// What an output of weight 1 is multiplied by, squared; one that is left as it comes is not.
+    fn factor(self) -> f64 {
+        match self {
+            Weight::None => 1.0,
+            Weight::Times(times) => times,
+        }
+    }
+
+    /// The weight that layers are fitted with before there is a choice.
+    fn unit(self) -> Self {
+        match self {
+            Weight::None => Weight::None,
+            Weight::Times(_) => Weight::Times(1.0),
+        }
+    }
+}
+
 /// What there is to choose from; where a value is given, that one alone. The usual value of each comes first.
 struct Choices {
     noises: Vec<f64>,
     layers: usize,
-    usual_weight: f64,
+    usual_weight: Weight,
     other_weights: Vec<f64>,
     rank: Option<usize>,
 }
 
 impl Choices {
     fn of(params: &DcotParams, labels: &Labels) -> Self {
-        let usual = params.weight.value().unwrap_or_else(|| usual_weight(labels));
-        let others = WEIGHTS.into_iter().filter(|&other| params.weight.is_auto() && other != usual);
+        let usual = params.weight.value().unwrap_or_else(|| Weight::Times(usual_weight(labels)));
+        let others = WEIGHTS.into_iter().filter(|&other| params.weight.is_auto() && Weight::Times(other) != usual);
         Choices {
             noises: params.noise.value().map_or(NOISES.to_vec(), |noise| vec![noise]),
             layers: params.layers_for(labels),
@@ -162,7 +181,8 @@ impl Choices {
 
     /// Every combination that [`Choices::search`] may ask about.
     fn all(&self) -> Vec<Given> {
-        let weights = || std::iter::once(self.usual_weight).chain(self.other_weights.iter().copied());
+        let others = || self.other_weights.iter().map(|&times| Weight::Times(times));
+        let weights = || std::iter::once(self.usual_weight).chain(others());
         let with =
             |noise: f64| weights().map(move |weight| Given { noise, layers: self.layers, weight, rank: self.rank });
         self.noises.iter().flat_map(|&noise| with(noise)).collect()
@@ -193,12 +213,13 @@ impl Choices {
         let mut most = number(&at_usual);
         // Outwards from the usual weight, either way as far as it does not get worse.
         let (mut less, mut more): (Vec<f64>, Vec<f64>) =
-            self.other_weights.iter().partition(|&&weight| weight < self.usual_weight);
+            self.other_weights.iter().partition(|&&weight| weight < self.usual_weight.factor());
         less.sort_by(|a, b| b.total_cmp(a));
         more.sort_by(f64::total_cmp);
         for weights in [less, more] {
             let mut last = number(&at_usual);
             for weight in weights {
+                let weight = Weight::Times(weight);
                 let Some(list) = right(Given { weight, ..values })? else { continue };
                 let found = number(&list);
                 if clearly_more(&list, &at_usual) && found > most {
@@ -238,8 +259,8 @@ fn number(right: &[bool]) -> usize {
 }
 
 /// The first columns, brought from weight 1 to `weight`.
-fn first_columns(z: Dense, width: usize, weight: f64) -> Dense {
-    let factor = weight.sqrt() as f32;
+fn first_columns(z: Dense, width: usize, weight: Weight) -> Dense {
+    let factor = weight.factor().sqrt() as f32;
     if width == z.cols() {
         let mut z = z;
         z.values_mut().iter_mut().for_each(|value| *value *= factor);
@@ -293,7 +314,7 @@ mod tests {
         let choices = Choices::of(&params, &labels(&[10, 10]));
         let (all, run) = (choices.all(), Run::new(1, 1).unwrap());
         // Every document is right at noise 0.9 and weight 0.5, fewer the further away.
-        let best = Given { noise: 0.9, layers: choices.layers, weight: 0.5, rank: choices.rank };
+        let best = Given { noise: 0.9, layers: choices.layers, weight: Weight::Times(0.5), rank: choices.rank };
         let right = |values: Given| {
             assert!(all.contains(&values));
             let same = usize::from(values.noise == best.noise) + usize::from(values.weight == best.weight);

@@ -7,7 +7,7 @@ use super::layer::{self, Task};
 use super::model::DcotModel;
 use super::scatter::{Scatter, leading, symmetric};
 use super::weights::{Layer, Weights};
-use super::{DcotParams, Given, Solver};
+use super::{DcotParams, Given, Solver, Weight};
 use crate::matrix::small::{multiply_into, tall_product};
 use crate::matrix::{Codes, Csr, Dense, Matrix, Table};
 use crate::run::Precision;
@@ -61,7 +61,8 @@ pub(super) fn fit(
         if let Some(rank) = rank {
             let covariance = symmetric(&moments.1, prototypes.len());
             directions.push(Some(Table::new(leading(&covariance, rank, run)?, exact)));
-            centres.push(moments.0.iter().map(|&mean| mean as f32).collect());
+            let centred = weight != Weight::None;
+            centres.push(moments.0.iter().map(|&mean| if centred { mean as f32 } else { 0.0 }).collect());
         }
         if layers.len() == count {
             break;
@@ -74,14 +75,18 @@ pub(super) fn fit(
     }
     drop(task);
     let square = x.values().iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>() / x.rows() as f64;
-    let length = (weight * square).sqrt() as f32;
+    let length = match weight {
+        Weight::None => None,
+        Weight::Times(times) => Some((times * square).sqrt() as f32),
+    };
     let mut model =
         DcotModel { layers, centres, directions, length, prototypes, noise, fitted: Some((weight, solver)) };
     let z = match rank {
         Some(_) => model.outputs(x, run)?,
         None => {
             let mut z = model.raw(x, run)?;
-            model.centres = means(&z).chunks(model.prototypes.len()).map(<[f32]>::to_vec).collect();
+            let means = if length.is_some() { means(&z) } else { vec![0.0; z.cols()] };
+            model.centres = means.chunks(model.prototypes.len()).map(<[f32]>::to_vec).collect();
             model.directions = vec![None; count];
             model.centre_and_scale(&mut z);
             z

@@ -54,8 +54,11 @@ pub(super) fn of(model: &DcotModel, x: &Matrix, weights: &Weights<'_>, run: &Run
     Ok(Dense::zeros(columns, 1))
 }
 
-/// Adds the derivative of w·(length · d/‖d‖) by d.
-fn add_slope(d: &[f32], w: &[f32], length: f32, to: &mut [f32]) {
+/// Adds the derivative of w·(length · d/‖d‖) by d; where there is no length, that of w·d.
+fn add_slope(d: &[f32], w: &[f32], length: Option<f32>, to: &mut [f32]) {
+    let Some(length) = length else {
+        return to.iter_mut().zip(w).for_each(|(to, w)| *to += w);
+    };
     let square: f64 = d.iter().map(|&d| f64::from(d) * f64::from(d)).sum();
     if square > 0.0 {
         let inner: f64 = d.iter().zip(w).map(|(&d, &w)| f64::from(d) * f64::from(w)).sum();

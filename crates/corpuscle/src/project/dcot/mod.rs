@@ -46,8 +46,10 @@
 //! search snippets and Reuters less than a point. Time doubles, so more than 100 000 documents have 1000.
 //!
 //! Reference: Xu, Chen, Weinberger and Sha, From sBoW to dCoT: marginalized encoders for text representation, CIKM
-//! 2012. We differ in the centring and the common length, in counting a term's documents and not its occurrences for the most
-//! frequent terms (tf-idf knows no occurrences), and in the solvers.
+//! 2012. We differ in the centring, the directions and the common length, in counting a term's documents and not its
+//! occurrences for the most frequent terms (tf-idf knows no occurrences), and in the solvers. The published method, whose
+//! layers stand beside x as they come, is `counts | dcot(weight=none)`; it leaves the number of prototypes open, and its
+//! noise and layers to a validation part.
 //!
 //! ```
 //! use corpuscle::{Run, corpus::Labels, matrix::{Csr, Matrix}, project::{DcotParams, Projector, Rank, Target}};
@@ -142,7 +144,7 @@ crate::words!(Select { Frequent = "frequent", InformationGain = "information_gai
 #[serde(transparent)]
 pub struct Terms(pub Vec<String>);
 
-/// The word for no terms.
+/// The word for no terms, and for outputs as they come.
 const NONE: &str = "none";
 
 impl Value for Terms {
@@ -198,6 +200,40 @@ impl Value for Rank {
     }
 }
 
+/// How long a layer's output is beside a document.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// As it comes out of tanh, neither centred nor brought to a length: the published method.
+    None,
+    /// Centred, with a squared length of so many times the mean of x's.
+    #[serde(untagged)]
+    Times(f64),
+}
+
+impl std::fmt::Display for Weight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.show())
+    }
+}
+
+impl Value for Weight {
+    fn read(text: &str) -> Option<Self> {
+        if text == NONE { Some(Weight::None) } else { f64::read(text).map(Weight::Times) }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Weight::Times(times) => times.show(),
+            Weight::None => NONE.to_string(),
+        }
+    }
+
+    fn form() -> Form {
+        f64::form().or(NONE)
+    }
+}
+
 /// How the equations of the first layer are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -228,10 +264,10 @@ pub struct DcotParams {
     pub select: Select,
     /// The terms to reconstruct, by name; `@FILE` alone names a file that holds them, one a line.
     pub terms: Terms,
-    /// The squared length of each layer's output, as a multiple of the mean of x's.
-    pub weight: Auto<f64>,
+    /// The squared length of each layer's output, as a multiple of the mean of x's; `none` leaves outputs as they come.
+    pub weight: Auto<Weight>,
     /// How much of each layer's output is put beside a document. `auto` takes 100 directions with few labels, and with many 15
-    /// for each class, at most 300.
+    /// for each class, at most 300; all of it where outputs are left as they come.
     pub rank: Auto<Rank>,
     /// What is added to the diagonal, as a share of its mean.
     pub ridge: f64,
@@ -247,7 +283,7 @@ impl Default for DcotParams {
             layers: Auto::Auto,
             select: Select::Frequent,
             terms: Terms::default(),
-            weight: Auto::Value(2.0),
+            weight: Auto::Value(Weight::Times(2.0)),
             rank: Auto::Auto,
             ridge: 1e-5,
             solver: Solver::Auto,
@@ -274,7 +310,11 @@ impl Params for DcotParams {
             param!("layers", layers, "how often it is applied to its own output; auto: 2, above 300 labels 1"),
             param!("select", select, "which terms are reconstructed"),
             param!("terms", terms, "the terms to reconstruct, as \"tasty,food\", or \"@FILE\" with one a line"),
-            param!("weight", weight, "squared length of each layer's output beside that of the document"),
+            param!(
+                "weight",
+                weight,
+                "squared length of each layer's output beside that of the document; none: as it comes, as published"
+            ),
             param!(
                 "rank",
                 rank,
@@ -289,13 +329,16 @@ impl Params for DcotParams {
         let prototypes = |count: usize| (1..=MOST_PROTOTYPES).contains(&count);
         let noise = |noise: f64| (0.01..=0.999).contains(&noise);
         let layers = |layers: usize| (1..=MOST_LAYERS).contains(&layers);
-        let weight = |weight: f64| weight > 0.0 && weight <= 1e6;
+        let weight = |weight: Weight| match weight {
+            Weight::None => true,
+            Weight::Times(times) => times > 0.0 && times <= 1e6,
+        };
         let rank = |rank: Rank| rank == Rank::Full || matches!(rank, Rank::Directions(1..=MOST_PROTOTYPES));
         Checks::of(Self::NAME)
             .auto(prototypes, "prototypes", self.prototypes, "must be between 1 and 20000, or auto")
             .auto(noise, "noise", self.noise, "must be between 0.01 and 0.999, or auto")
             .auto(layers, "layers", self.layers, "must be between 1 and 20, or auto")
-            .auto(weight, "weight", self.weight, "must be above 0 and at most 1000000, or auto")
+            .auto(weight, "weight", self.weight, "must be above 0 and at most 1000000, none or auto")
             .auto(rank, "rank", self.rank, "must be between 1 and 20000, full or auto")
             .that((1e-9..=1e3).contains(&self.ridge), "ridge", &self.ridge, "must be between 1e-9 and 1000")
             .done()
@@ -342,7 +385,7 @@ impl Projector for DcotParams {
             prototypes: Auto::Value(model.prototypes().len()),
             noise: Auto::Value(model.noise()),
             layers: Auto::Value(model.n_layers()),
-            weight: Auto::Value(model.weight().unwrap_or(1.0)),
+            weight: Auto::Value(model.weight().unwrap_or(Weight::Times(1.0))),
             rank: Auto::Value(model.rank().map_or(Rank::Full, Rank::Directions)),
             ..self.clone()
         }
@@ -354,7 +397,7 @@ impl Projector for DcotParams {
 struct Given {
     noise: f64,
     layers: usize,
-    weight: f64,
+    weight: Weight,
     /// Directions kept, or all.
     rank: Option<usize>,
 }
@@ -371,6 +414,7 @@ impl DcotParams {
         match self.rank {
             Auto::Value(Rank::Full) => None,
             Auto::Value(Rank::Directions(count)) => Some(count),
+            Auto::Auto if self.weight == Auto::Value(Weight::None) => None,
             Auto::Auto => Some(Extent::with(labels).rank),
         }
     }

@@ -6,13 +6,16 @@ use rayon::prelude::*;
 
 use super::fit::ROWS;
 use super::weights::Layer;
-use super::{MOST_LAYERS, Solver, check_sparse, gradient};
+use super::{MOST_LAYERS, Solver, Weight, check_sparse, gradient};
 use crate::matrix::small::multiply_into;
 use crate::matrix::{Csr, Dense, Matrix, Table};
 use crate::project::projector::ColumnWeights;
 use crate::project::{ProjectorModel, Weights};
 use crate::store::{Entry, StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
+
+/// What stands in a file for outputs that are left as they come.
+const NO_LENGTH: f32 = 0.0;
 
 /// Layers that reconstruct prototype terms.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,12 +25,12 @@ pub struct DcotModel {
     pub(super) centres: Vec<Vec<f32>>,
     /// For each layer the directions (prototypes × directions) in which its output is put beside x; none for all of it.
     pub(super) directions: Vec<Option<Table>>,
-    /// The length that each layer's output is then brought to.
-    pub(super) length: f32,
+    /// The length that each layer's output is then brought to; `None` leaves it as it is.
+    pub(super) length: Option<f32>,
     pub(super) prototypes: Vec<u32>,
     pub(super) noise: f64,
     /// What only the one who fitted it knows: the squared length asked for, and how the first layer was solved.
-    pub(super) fitted: Option<(f64, Solver)>,
+    pub(super) fitted: Option<(Weight, Solver)>,
 }
 
 impl DcotModel {
@@ -61,9 +64,10 @@ impl DcotModel {
     }
 
     fn bring_to_length(&self, block: &mut [f32]) {
+        let Some(length) = self.length else { return };
         let square: f64 = block.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
         // A document just like the mean has no direction to go in.
-        let scale = if square > 0.0 { f64::from(self.length) / square.sqrt() } else { 0.0 };
+        let scale = if square > 0.0 { f64::from(length) / square.sqrt() } else { 0.0 };
         block.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
     }
 
@@ -179,7 +183,7 @@ impl DcotModel {
     }
 
     /// The squared length of each layer's output as a multiple of the mean of x's; not known of a model out of a file.
-    pub fn weight(&self) -> Option<f64> {
+    pub fn weight(&self) -> Option<Weight> {
         self.fitted.map(|(weight, _)| weight)
     }
 
@@ -210,11 +214,15 @@ impl DcotModel {
         self
     }
 
-    /// The same layers with every output's squared length times `factor`.
+    /// The same layers with every output's squared length times `factor`; those that have no length stay as they are.
     #[must_use]
     pub fn reweighted(mut self, factor: f64) -> Self {
-        self.length = (f64::from(self.length) * factor.sqrt()) as f32;
-        self.fitted = self.fitted.map(|(weight, solver)| (weight * factor, solver));
+        self.length = self.length.map(|length| (f64::from(length) * factor.sqrt()) as f32);
+        let times = |weight: Weight| match weight {
+            Weight::None => Weight::None,
+            Weight::Times(times) => Weight::Times(times * factor),
+        };
+        self.fitted = self.fitted.map(|(weight, solver)| (times(weight), solver));
         self
     }
 
@@ -223,7 +231,10 @@ impl DcotModel {
         let prototypes = store.u32s("prototypes", None)?;
         let noise = store.f64s("noise", &[Some(1)])?.0[0];
         let count = store.u32s("layers", Some(1))?[0] as usize;
-        let length = store.f32s("length", &[Some(1)])?.0[0];
+        let length = match store.f32s("length", &[Some(1)])?.0[0] {
+            NO_LENGTH => None,
+            length => Some(length),
+        };
         if !(1..=MOST_LAYERS).contains(&count) || prototypes.is_empty() {
             return Err(Error::model("dcot: the number of layers or prototypes is out of range"));
         }
@@ -266,7 +277,7 @@ impl ProjectorModel for DcotModel {
         out.put_u32("prototypes", &self.prototypes);
         out.put_f64("noise", &[1], &[self.noise]);
         out.put_u32("layers", &[self.layers.len() as u32]);
-        out.put_f32("length", &[1], &[self.length]);
+        out.put_f32("length", &[1], &[self.length.unwrap_or(NO_LENGTH)]);
         for (number, (layer, centre)) in self.layers.iter().zip(&self.centres).enumerate() {
             out.scope(&number.to_string(), |out| {
                 layer.save(out);

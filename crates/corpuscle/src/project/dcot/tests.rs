@@ -165,7 +165,8 @@ fn more_labels_and_classes_keep_more_directions() {
 
 #[test]
 fn blocks_of_every_document_are_as_long_as_x_is_on_average() {
-    let params = DcotParams { layers: Auto::Value(2), weight: Auto::Value(4.0), ..params(0.7, Solver::Auto) };
+    let params =
+        DcotParams { layers: Auto::Value(2), weight: Auto::Value(Weight::Times(4.0)), ..params(0.7, Solver::Auto) };
     let x = random_sparse(200, 80, 2);
     let length = x.values().iter().map(|v| f64::from(v * v)).sum::<f64>() / 200.0;
     let (_, z) = params.fit(&Matrix::from(x), &Target::new(&Labels::none(200)), &run(2)).unwrap();
@@ -175,6 +176,29 @@ fn blocks_of_every_document_are_as_long_as_x_is_on_average() {
             assert!((square / (4.0 * length) - 1.0).abs() < 1e-3, "{square} {length}");
         }
     }
+}
+
+#[test]
+fn without_a_weight_outputs_are_those_of_tanh() {
+    let none = DcotParams {
+        layers: Auto::Value(2),
+        rank: Auto::Auto,
+        weight: Auto::Value(Weight::None),
+        ..params(0.7, Solver::Auto)
+    };
+    let x = Matrix::from(random_sparse(60, 30, 2));
+    let (model, z) = none.fit(&x, &Target::new(&Labels::none(60)), &run(2)).unwrap();
+    assert_eq!(z.dense().cols(), 2 * 20);
+    assert_eq!(z.dense(), &model.raw(x.sparse(), &run(1)).unwrap());
+    assert_eq!(model.weight(), Some(Weight::None));
+    let back = round_trip(|out| model.save(out).unwrap(), DcotModel::load).unwrap();
+    assert_eq!(back.transform(&x, &run(1)).unwrap(), z);
+    // The noise can be found without a weight too.
+    let labels = Labels::from_single((0..60).map(|row| Some(["a", "b"][row % 2])));
+    let auto = DcotParams { noise: Auto::Auto, ..none };
+    let (model, z) = auto.fit(&x, &Target::new(&labels), &run(2)).unwrap();
+    assert_eq!(z, model.transform(&x, &run(1)).unwrap());
+    assert_eq!(auto.resolved(&model).weight, Auto::Value(Weight::None));
 }
 
 #[test]
@@ -263,7 +287,9 @@ fn every_auto_is_found_without_a_recipe_and_select_by_gain_works_too() {
 #[test]
 fn the_gradient_is_that_of_finite_differences() {
     for rank in [Rank::Full, Rank::Directions(7)] {
-        gradient_is_right(DcotParams { layers: Auto::Value(2), rank: Auto::Value(rank), ..params(0.7, Solver::Auto) });
+        let params = DcotParams { layers: Auto::Value(2), rank: Auto::Value(rank), ..params(0.7, Solver::Auto) };
+        gradient_is_right(DcotParams { weight: Auto::Value(Weight::None), ..params.clone() });
+        gradient_is_right(params);
     }
 }
 
@@ -299,7 +325,7 @@ fn values_out_of_range_and_data_without_terms_are_refused() {
         DcotParams { noise: Auto::Value(1.0), ..default() },
         DcotParams { noise: Auto::Value(f64::NAN), ..default() },
         DcotParams { layers: Auto::Value(0), ..default() },
-        DcotParams { weight: Auto::Value(0.0), ..default() },
+        DcotParams { weight: Auto::Value(Weight::Times(0.0)), ..default() },
         DcotParams { ridge: -1.0, ..default() },
         DcotParams { rank: Auto::Value(Rank::Directions(0)), ..default() },
     ] {

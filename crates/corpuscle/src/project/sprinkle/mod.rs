@@ -47,7 +47,7 @@ mod model;
 mod shift;
 mod terms;
 
-pub use analysis::{SprinklePoint, sprinkle_curve, within_over_between};
+pub use analysis::{SprinklePoint, prototypical_terms, sprinkle_curve, within_over_between};
 pub use model::SprinkleModel;
 pub use shift::{NearTerm, TermShift};
 pub use terms::sprinkled_terms;

@@ -2,7 +2,8 @@
 //!
 //! Two terms are as close as the cosine of their columns: before in the matrix itself, after in its unsprinkled
 //! approximation z V'ᵀ, where the inner product of columns i and j is v'ᵢᵀ (zᵀz) v'ⱼ, so k dimensions are enough.
-//! Kept are, for each of the heaviest [`MOST_TERMS`] terms, its nearest ones before and after with both cosines.
+//! Kept are, for each of the heaviest [`MOST_TERMS`] terms, its nearest ones before and after with both cosines, and both
+//! cosines of any two of them in eight bits: a byte for each pair and cosine, 1 MB for the 1000 terms of the paper.
 //! Cost: Σ over documents of (its kept terms)², and m²·k for m kept terms.
 //!
 //! Reference: section 2.2 of the paper ("the impact of sprinkling on their revised representations"), for all frequent
@@ -29,6 +30,25 @@ pub struct TermShift {
     /// Where each term's neighbours end.
     ends: Vec<u64>,
     neighbours: Vec<NearTerm>,
+    /// Cosines of any two of the terms; models of earlier versions have none.
+    cosines: Option<Cosines>,
+}
+
+/// Cosines between any two terms, in eight bits: the lower triangle before, then the one after, row by row without the
+/// diagonal.
+#[derive(Debug, Clone, PartialEq)]
+struct Cosines {
+    before: Vec<i8>,
+    after: Vec<i8>,
+}
+
+/// What stands for a cosine of 1.
+const ONE: f32 = 127.0;
+
+/// Where the cosine of two different terms stands in a triangle.
+fn place(one: usize, other: usize) -> usize {
+    let (low, high) = (one.min(other), one.max(other));
+    high * (high - 1) / 2 + low
 }
 
 /// One term near another.
@@ -56,7 +76,7 @@ impl TermShift {
         if terms.is_empty() {
             return Ok(None);
         }
-        let after = after(&terms, model, rows)?;
+        let after = after(&terms, model, &term_map(model, rows)?)?;
         let documents = x.sparse().select_columns(&terms);
         let columns = documents.transpose();
         let scale: Vec<f32> = terms.iter().map(|&term| lengths[term as usize].sqrt().recip() as f32).collect();
@@ -68,17 +88,41 @@ impl TermShift {
                 others.iter().zip(values).for_each(|(&other, &value)| before[other as usize] += weight * value);
             }
             before.iter_mut().zip(&scale).for_each(|(cosine, other)| *cosine *= scale[term] * other);
-            nearest(term, &before, after.row(term))
+            let list: Vec<NearTerm> = nearest(term, &before, after.row(term))
                 .into_iter()
                 .map(|other| NearTerm { column: terms[other], before: before[other], after: after.row(term)[other] })
-                .collect::<Vec<_>>()
+                .collect();
+            let coded = |cosines: &[f32]| cosines[..term].iter().map(|cosine| (cosine * ONE).round() as i8).collect();
+            (list, coded(&before), coded(after.row(term)))
         };
-        let lists: Vec<Vec<NearTerm>> = run.install(|| (0..terms.len()).into_par_iter().map(near).collect());
+        type Found = (Vec<NearTerm>, Vec<i8>, Vec<i8>);
+        let found: Vec<Found> = run.install(|| (0..terms.len()).into_par_iter().map(near).collect());
+        let pairs = terms.len() * (terms.len() - 1) / 2;
+        let mut cosines = Cosines { before: Vec::with_capacity(pairs), after: Vec::with_capacity(pairs) };
+        let mut lists = Vec::with_capacity(found.len());
+        for (list, before, after) in found {
+            lists.push(list);
+            cosines.before.extend(before);
+            cosines.after.extend(after);
+        }
         let ends = lists.iter().scan(0, |end, list| {
             *end += list.len() as u64;
             Some(*end)
         });
-        Ok(Some(TermShift { ends: ends.collect(), neighbours: lists.concat(), terms }))
+        Ok(Some(TermShift { ends: ends.collect(), neighbours: lists.concat(), terms, cosines: Some(cosines) }))
+    }
+
+    /// Two terms by their columns: the second as seen from the first, to within 0.004. `None` for terms that were not looked
+    /// at, or in a model of an earlier version.
+    pub fn pair(&self, first: u32, second: u32) -> Option<NearTerm> {
+        let at = |column: u32| self.terms.binary_search(&column).ok();
+        let (one, other, cosines) = (at(first)?, at(second)?, self.cosines.as_ref()?);
+        if one == other {
+            return Some(NearTerm { column: second, before: 1.0, after: 1.0 });
+        }
+        let place = place(one, other);
+        let cosine = |list: &[i8]| Some(f32::from(*list.get(place)?) / ONE);
+        Some(NearTerm { column: second, before: cosine(&cosines.before)?, after: cosine(&cosines.after)? })
     }
 
     /// The terms nearest to that of a column, before or after; `None` for a term that was not looked at.
@@ -115,6 +159,10 @@ impl TermShift {
         let count = self.neighbours.len();
         out.put_f32("before", &[count], &self.neighbours.iter().map(|near| near.before).collect::<Vec<_>>());
         out.put_f32("after", &[count], &self.neighbours.iter().map(|near| near.after).collect::<Vec<_>>());
+        if let Some(cosines) = &self.cosines {
+            out.put_i8("pairs.before", &[cosines.before.len()], &cosines.before);
+            out.put_i8("pairs.after", &[cosines.after.len()], &cosines.after);
+        }
     }
 
     /// Takes it out of a store that has it; models of earlier versions have none.
@@ -134,20 +182,38 @@ impl TermShift {
         }
         let neighbours = near.iter().zip(before.iter().zip(&after));
         let neighbours = neighbours.map(|(&column, (&before, &after))| NearTerm { column, before, after }).collect();
-        Ok(Some(TermShift { terms, ends, neighbours }))
+        let pairs = [Some(terms.len() * terms.len().saturating_sub(1) / 2)];
+        let cosines = match store.has("pairs.before") {
+            true => {
+                let (before, after) = (store.i8s("pairs.before", &pairs)?.0, store.i8s("pairs.after", &pairs)?.0);
+                Some(Cosines { before, after })
+            }
+            false => None,
+        };
+        Ok(Some(TermShift { terms, ends, neighbours, cosines }))
     }
 }
 
-/// Cosines between the terms in the unsprinkled approximation.
-fn after(terms: &[u32], model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
+/// M with MᵀM = zᵀz, so that the columns of the unsprinkled approximation z V'ᵀ have the inner products of the rows of Q Mᵀ.
+fn term_map(model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
     let rank = model.rank();
     let coordinates: Vec<f32> = (0..rows.rows()).flat_map(|row| rows.row(row).dense[..rank].iter().copied()).collect();
     let coordinates = Dense::new(rows.rows(), rank, coordinates)?;
     let (lengths, directions) = transposed_product(&coordinates, &coordinates, 0).symmetric_eigen()?;
     let scales: Vec<f64> = lengths.iter().map(|length| length.max(0.0).sqrt()).collect();
+    directions.scaled_columns(&scales).to_dense(rank)
+}
+
+/// The terms as columns of the unsprinkled approximation, in k dimensions: one row each.
+pub(super) fn term_vectors(terms: &[u32], model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
     let terms: Vec<usize> = terms.iter().map(|&term| term as usize).collect();
-    let vectors = model.basis().select_rows(&terms);
-    let mut vectors = multiply_in_place(vectors, &directions.scaled_columns(&scales).to_dense(rank)?)?;
+    multiply_in_place(model.basis().select_rows(&terms), &term_map(model, rows)?)
+}
+
+/// Cosines between the terms in the unsprinkled approximation.
+fn after(terms: &[u32], model: &SprinkleModel, map: &Dense) -> Result<Dense> {
+    let terms: Vec<usize> = terms.iter().map(|&term| term as usize).collect();
+    let mut vectors = multiply_in_place(model.basis().select_rows(&terms), map)?;
     for row in 0..vectors.rows() {
         let length = vectors.row(row).iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
         let scale = if length > 0.0 { length.recip() as f32 } else { 0.0 };
@@ -222,5 +288,10 @@ mod tests {
         let cosine = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
         let near = shift.near(0).unwrap().iter().find(|near| near.column == 1).unwrap();
         assert!((near.after - cosine).abs() < 1e-5 && (near.before - 0.4).abs() < 1e-6, "{near:?} {cosine}");
+        for pair in [shift.pair(0, 1).unwrap(), shift.pair(1, 0).unwrap()] {
+            assert!((pair.after - cosine).abs() < 0.004 && (pair.before - 0.4).abs() < 0.004, "{pair:?}");
+        }
+        assert_eq!(shift.pair(2, 2).map(|pair| pair.after), Some(1.0));
+        assert_eq!(shift.pair(0, 7), None);
     }
 }
