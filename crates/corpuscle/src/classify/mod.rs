@@ -27,7 +27,7 @@ pub use calibrate::Calibration;
 pub use classifier::{Classifier, ClassifierModel};
 pub use cost::GRID as COST_GRID;
 pub use framed::{Framed, FramedModel};
-pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Vote};
+pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Rest, Vote};
 pub use linear::LinearModel;
 pub use logistic::{LogisticModel, LogisticMulticlass, LogisticParams};
 pub use novelty::{KEPT as NOVELTY_KEPT, Novelty, strangeness};

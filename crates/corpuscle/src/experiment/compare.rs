@@ -170,23 +170,22 @@ impl Tokenised {
         Ok((outcome, evaluation))
     }
 
-    /// The intra-topic variability of the test rows before and after the `varnorm` of a recipe: topic, before, after.
+    /// The intra-topic variability Q of the rows a recipe with `varnorm` is fitted on, before and after it: topic, before, after.
     pub(super) fn variability(
         &mut self,
         recipe: &Recipe,
         documents: &[Document],
-        split: &Split,
+        rows: &[usize],
         run: &Run,
     ) -> Result<Vec<(String, f64, f64)>> {
         let run = run.quiet();
-        let corpus = self.corpus(recipe, documents, &run)?;
-        let model = recipe.fit(&corpus.select(&split.train)?, &run)?;
-        let test = corpus.select(&split.test)?;
-        let Some((before, after)) = model.variability(&test.tokens, &test.labels, &run)? else {
+        let train = self.corpus(recipe, documents, &run)?.select(rows)?;
+        let model = recipe.fit(&train, &run)?;
+        let Some((before, after)) = model.variability(&train.tokens, &train.labels, &run)? else {
             return Err(Error::data(format!("`{recipe}` has no varnorm whose effect could be shown")));
         };
         let both = before.into_iter().zip(after).filter(|(before, _)| before.documents > 0);
-        Ok(both.map(|(before, after)| (before.topic.clone(), before.scatter(), after.scatter())).collect())
+        Ok(both.map(|(before, after)| (before.topic.clone(), before.total, after.total)).collect())
     }
 
     /// What a recipe without a classifier makes of the rows it is fitted on, and their labels.

@@ -162,7 +162,7 @@ fn variability(result: &Reproduction) -> Section {
         .flat_map(|(topic, before, after)| [bar(topic, *before, "before"), bar("", *after, "after")]);
     let chart = BarChart {
         title: "Intra-topic variability before and after varnorm".into(),
-        x_label: "sum of squared distances to the mean of the topic".into(),
+        x_label: "Q: sum of squared distances of all pairs of a topic".into(),
         bars: bars.collect(),
         note_label: String::new(),
         most: None,
@@ -170,7 +170,7 @@ fn variability(result: &Reproduction) -> Section {
     Section::Chart {
         heading: "How much documents of one topic differ".into(),
         chart: chart.render(),
-        caption: format!("Test documents, means of {}.", draws(result.runs)),
+        caption: format!("Training documents, as in Figure 1 of the paper; means of {}.", draws(result.runs)),
     }
 }
 

@@ -49,7 +49,9 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         text.push_str(&reconstruction(protocol, result).text());
     }
     if !result.variability.is_empty() {
-        text.push_str("\nhow much test documents of one topic differ: sum of squared distances to their mean\n");
+        text.push_str(
+            "\nhow much training documents of one topic differ: Q, the sum of squared distances of all pairs\n",
+        );
         text.push_str(&variability(result).text());
     }
     text

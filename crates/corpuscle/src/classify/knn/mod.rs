@@ -5,7 +5,7 @@
 //! - one label each: score(l) = c_l Σ_{i in l} sᵢ vᵢ, divided by its sum over the classes;
 //! - several labels: score(l) = c_l p / (c_l p + 1 − p), where p = Σ_{i has l} sᵢ vᵢ / Σᵢ sᵢ vᵢ is the share of the votes.
 //!
-//! Both lie in 0 … 1. Classes that got no vote are still ranked, by scores below 0: the cosine of their nearest document
+//! Both lie in 0 … 1. Classes that got no vote are still ranked (unless [`Rest::Equal`] asks for the plain vote), by scores below 0: the cosine of their nearest document
 //! less that of the k-th neighbour (or, for distances, d_k / d − 1). Without that all of them would be equal, and an
 //! equal error rate would be that of a coin wherever the right class got no vote. A document without a neighbour of
 //! positive vote (an empty one, under the cosine) scores 0 everywhere. Equal distances are settled in favour of the
@@ -48,7 +48,7 @@ mod tests;
 
 pub use model::{KnnModel, Neighbours};
 pub use near::NearDocument;
-pub use params::{KnnParams, Metric, Vote};
+pub use params::{KnnParams, Metric, Rest, Vote};
 
 #[cfg(doc)]
 use super::ClassWeight;

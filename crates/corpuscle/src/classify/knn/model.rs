@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::search::{Groups, Index};
-use super::{KnnParams, Metric, NearDocument, Vote};
+use super::{KnnParams, Metric, NearDocument, Rest, Vote};
 use crate::classify::{Classifier, ClassifierModel, check_weights};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix, Row};
@@ -290,7 +290,9 @@ impl ClassifierModel for KnnModel {
                     || vec![0f64; classes],
                     |votes, (out, (found, nearest))| {
                         self.vote(found, &class_weights, votes, out);
-                        self.rank_without_votes(found, nearest, votes, out);
+                        if self.params.rest == Rest::Nearest {
+                            self.rank_without_votes(found, nearest, votes, out);
+                        }
                     },
                 );
             });

@@ -33,6 +33,19 @@ pub enum Vote {
 
 crate::words!(Vote { Weighted = "weighted", Majority = "majority" });
 
+/// How classes are ranked that got no vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rest {
+    /// By their nearest document, all below those with votes.
+    #[default]
+    Nearest,
+    /// All equal: the plain vote.
+    Equal,
+}
+
+crate::words!(Rest { Nearest = "nearest", Equal = "equal" });
+
 /// Parameters of nearest neighbours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -43,13 +56,21 @@ pub struct KnnParams {
     pub metric: Metric,
     /// How much each neighbour's vote counts.
     pub vote: Vote,
+    /// How classes are ranked that got no vote.
+    pub rest: Rest,
     /// How classes of different sizes are weighed against each other.
     pub class_weight: ClassWeight,
 }
 
 impl Default for KnnParams {
     fn default() -> Self {
-        KnnParams { k: 10, metric: Metric::Cosine, vote: Vote::Weighted, class_weight: ClassWeight::None }
+        KnnParams {
+            k: 10,
+            metric: Metric::Cosine,
+            vote: Vote::Weighted,
+            rest: Rest::Nearest,
+            class_weight: ClassWeight::None,
+        }
     }
 }
 
@@ -62,6 +83,7 @@ impl Params for KnnParams {
             param!("k", k, "how many neighbours vote"),
             param!("metric", metric, "how near two documents are"),
             param!("vote", vote, "weighted by nearness, or one vote each"),
+            param!("rest", rest, "classes without a vote: ranked by their nearest document, or all equal"),
             param!("class_weight", class_weight, about::CLASS_WEIGHT),
         ]
     }

@@ -96,7 +96,7 @@ proptest! {
         let labels = Labels::from_single((0..x.rows()).map(|i| ["a", "b", "c"][i % 3]).map(Some));
         let weights: Vec<f32> = (0..x.rows()).map(|i| (1 + i % 4) as f32).collect();
         for metric in BOTH {
-            let params = KnnParams { k: 5, metric, class_weight: ClassWeight::Balanced, vote: Vote::Weighted };
+            let params = KnnParams { k: 5, metric, class_weight: ClassWeight::Balanced, ..KnnParams::default() };
             let at_once = params.fit(&x, &Target::new(&labels).with_weights(Some(&weights)), &run).unwrap();
             let (early, late) = weights.split_at(first.len());
             let mut grown = params.fit(&x.select_rows(first), &Target::new(&labels.select(first)).with_weights(Some(early)), &run).unwrap();
@@ -272,4 +272,19 @@ fn damaged_stores_are_refused() {
     let model = KnnParams::default().fit(&wide, &Target::new(&labels), &run).unwrap();
     let back = round_trip(|out| model.save(out).unwrap(), load).unwrap();
     assert_eq!(back.neighbours(&wide, 1, &run).unwrap().of(1).0, [1]);
+}
+
+#[test]
+fn the_plain_vote_ranks_no_class_that_got_none() {
+    let run = Run::new(42, 1).unwrap();
+    let x = Matrix::from(Dense::from_rows(&[[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]));
+    let labels = Labels::from_single(["a", "b", "c"].map(Some));
+    let new = Matrix::from(Dense::from_rows(&[[1.0, 0.1]]));
+    let scores = |rest: Rest| {
+        let model = KnnParams { k: 1, rest, ..KnnParams::default() }.fit(&x, &Target::new(&labels), &run).unwrap();
+        model.scores(&new, &run).unwrap().row(0).to_vec()
+    };
+    let ranked = scores(Rest::Nearest);
+    assert!(ranked[1] < 0.0 && ranked[2] < ranked[1], "{ranked:?}");
+    assert_eq!(scores(Rest::Equal), [1.0, 0.0, 0.0]);
 }

@@ -39,7 +39,7 @@ pub struct Reproduction {
     pub confusions: Vec<(String, Confusion)>,
     /// Precision and recall of each class, means over the runs, of the systems the protocol names.
     pub per_class: Vec<(String, Vec<ClassMeans>)>,
-    /// Intra-topic variability of the test documents: topic, before and after, means over the runs.
+    /// Intra-topic variability of the training documents, the paper's Q: topic, before and after, means over the runs.
     pub variability: Vec<(String, f64, f64)>,
     /// The analysis of plain sprinkling, means over the runs.
     pub sprinkling: Vec<SprinklePoint>,
@@ -178,8 +178,7 @@ impl Protocol {
                     sprinkling.push(analyse(asked, documents, &draw, &mut corpora, run)?);
                 }
                 if let Some(recipe) = &self.variability {
-                    let split = Split { train: draw.train.clone(), test: draw.test.clone() };
-                    variability.push(corpora.variability(&Recipe::parse(recipe)?, documents, &split, run)?);
+                    variability.push(corpora.variability(&Recipe::parse(recipe)?, documents, &draw.train, run)?);
                 }
             }
             Ok(())
