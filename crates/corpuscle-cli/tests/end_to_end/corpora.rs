@@ -58,3 +58,48 @@ fn a_paper_is_reproduced_quickly() {
     let ratio = |at: usize| curve[at]["within_over_between"].as_f64().unwrap();
     assert!(ratio(0) > ratio(curve.len() - 1), "sprinkling draws classes together");
 }
+
+/// The demo corpus under the name of one that protocols read.
+fn small_corpus(place: &Place) {
+    place.write("switchboard_topics.jsonl.gz", corpuscle::corpus::DEMO_JSONL);
+}
+
+#[test]
+fn every_protocol_whose_data_are_there_is_on_one_page() {
+    let place = Place::empty();
+    small_corpus(&place);
+    let result = place.json(&["reproduce", "--all", "--data", ".", "--quick", "--report", "all.html", "--json", "-q"]);
+    let names: Vec<&str> =
+        result["protocols"].as_array().unwrap().iter().map(|one| one["protocol"].as_str().unwrap()).collect();
+    assert_eq!(names, ["varnorm-switchboard", "varnorm-directions-switchboard"]);
+    assert!(result["skipped"].as_array().unwrap().len() > 10);
+    let page = String::from_utf8(place.read("all.html")).unwrap();
+    for part in ["Every claim with its verdict", "VarNorm over the number of directions", "Not run", "plain vote"] {
+        assert!(page.contains(part), "{part}");
+    }
+    place.fails(2, &["reproduce", "varnorm-switchboard", "--all", "--data", "."]);
+}
+
+#[test]
+fn a_protocol_of_ones_own_draws_labels_and_shows_what_only_a_paper_has() {
+    let place = Place::empty();
+    small_corpus(&place);
+    let protocol = r#"{"name": "own", "title": "Own", "paper": "Nobody, Nothing", "file": "switchboard_topics.jsonl.gz",
+        "parts": {"share": {"train": 0.6}}, "runs": 2, "labels": 16, "each_class": true, "validation": 0.25,
+        "grid": {"rank": [2, 8]},
+        "systems": [{"name": "LSI", "recipe": "tfidf | lsi({rank}) | svm(calibrate=0)"},
+                    {"name": "theirs", "paper": {"accuracy": 71.5}}],
+        "reconstruction": {"recipe": "counts | dcot(weight=none, noise=0.5)", "words": [["printer", ["printer", "ink"]]]},
+        "note": "made up"}"#;
+    place.write("own.json", protocol);
+    let result = place.json(&["reproduce", "own.json", "--data", ".", "--json", "-q"]);
+    let systems = &result["points"][0]["systems"];
+    assert_eq!(systems[0]["chosen"].as_array().unwrap().len(), 2, "{systems}");
+    assert!(systems[1]["figures"]["accuracy"]["mean"].is_null(), "{systems}");
+    assert_eq!(systems[1]["figures"]["accuracy"]["paper"], 0.715);
+    assert!(result["reconstruction"][0]["terms"].as_array().unwrap().iter().any(|term| term == "printer"));
+    let text = place.ok(&["reproduce", "own.json", "--data", ".", "-q"]);
+    assert!(text.contains("71.50 %") && text.contains('–') && !text.contains("NaN"), "{text}");
+    place.write("own.json", &protocol.replace("\"validation\": 0.25,", ""));
+    assert!(place.fails(1, &["reproduce", "own.json", "--data", ".", "-q"]).contains("validation"));
+}

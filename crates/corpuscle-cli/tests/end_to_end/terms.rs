@@ -22,9 +22,20 @@ fn sprinkled_terms_have_neighbours_before_and_after() {
     assert!(pairs["apart"].as_array().unwrap().iter().all(|pair| change(pair) < 0.0));
     let text = place.ok(&["terms", "m.model", term, "-q"]);
     assert!(text.contains(&format!("near {term} before")) && text.contains("after sprinkle"), "{text}");
+    let first = &pairs["together"][0];
+    let names = format!("{term},{}", first["second"].as_str().unwrap());
+    let named = &place.json(&["terms", "m.model", "--pair", &names, "--json", "-q"])["pairs"][0];
+    for side in ["before", "after"] {
+        let difference = named[side].as_f64().unwrap() - first[side].as_f64().unwrap();
+        assert!(difference.abs() < 0.005, "{named} {first}");
+    }
+    assert!(place.ok(&["terms", "m.model", "--pair", &names, "-q"]).contains("cosine before"));
+    place.fails(2, &["terms", "m.model", "--pair", term, "-q"]);
+    place.fails(1, &["terms", "m.model", "--pair", &format!("{term},zyzzogeton"), "-q"]);
     place.fails(1, &["terms", "m.model", "zyzzogeton", "-q"]);
     place.ok(&["train", "demo.jsonl", "--recipe", "tfidf | svm", "-o", "plain.model", "-q"]);
     place.fails(2, &["terms", "plain.model", "printer", "-q"]);
+    place.fails(2, &["terms", "plain.model", "--pair", "printer,paper", "-q"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -168,6 +169,38 @@ impl Tokenised {
         let (mut outcome, evaluation) = fit_and_measure(recipe, corpus, split, unlabelled, &run)?;
         outcome.peak_bytes = peak.growth();
         Ok((outcome, evaluation))
+    }
+
+    /// A figure of a recipe over folds of the rows `learnt`, added up, where the representation is fitted once on the texts of all
+    /// of them and only the classifier fold by fold; for representations that know no labels.
+    pub(super) fn on_fixed_vectors(
+        &mut self,
+        recipe: &Recipe,
+        documents: &[Document],
+        learnt: &Split,
+        folds: &[Split],
+        run: &Run,
+        figure: impl Fn(&Evaluation, &Outcome) -> f64,
+    ) -> Result<f64> {
+        let run = run.quiet();
+        let corpus = self.corpus(recipe, documents, &run)?;
+        let rows = [&learnt.train[..], &learnt.test].concat();
+        let places: HashMap<usize, usize> = rows.iter().enumerate().map(|(place, &row)| (row, place)).collect();
+        let mut train = corpus.select(&rows)?;
+        let labels = train.labels.clone();
+        let represented = recipe.represent(&train, &run)?;
+        let mut sum = 0.0;
+        for fold in folds {
+            run.check()?;
+            train.labels =
+                labels.only(&fold.train.iter().filter_map(|row| places.get(row).copied()).collect::<Vec<_>>());
+            let model = recipe.fit_classifier(&represented, &train, &run)?;
+            let test = corpus.select(&fold.test)?;
+            let x = model.represent(&test.tokens, &run)?;
+            let (outcome, evaluation) = measure(&model, &x, &test.labels, 0.0, &run)?;
+            sum += figure(&evaluation, &outcome);
+        }
+        Ok(sum)
     }
 
     /// The intra-topic variability Q of the rows a recipe with `varnorm` is fitted on, before and after it: topic, before, after.

@@ -45,6 +45,7 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/scdv-newsgroups-stripped.json"),
     include_str!("../../../../../reproduce/scdv-newsgroups-stripped-inductive.json"),
     include_str!("../../../../../reproduce/scdv-reuters.json"),
+    include_str!("../../../../../reproduce/scdv-reuters-topics.json"),
     include_str!("../../../../../reproduce/scdv-clusters.json"),
     include_str!("../../../../../reproduce/scdv-dimensions.json"),
     include_str!("../../../../../reproduce/scdv-sparsity.json"),

@@ -68,6 +68,10 @@ pub struct Protocol {
     /// What each `{name}` of a recipe is chosen from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grid: BTreeMap<String, Vec<f64>>,
+    /// Whether values are chosen on vectors fitted once on all texts of the training part, as one does who cross-validates a
+    /// classifier on finished vectors; otherwise every fold has vectors of its own. Representations that know labels always have.
+    #[serde(default)]
+    pub fixed_vectors: bool,
     /// What each `{name}` of a recipe stands for where nothing is chosen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constants: BTreeMap<String, Constant>,

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::{Claim, Draw, Figure, Protocol, Reconstruction, Sprinkling};
 use crate::corpus::{Document, Labels, hold_out};
-use crate::experiment::compare::Tokenised;
+use crate::experiment::compare::{Outcome, Tokenised};
 use crate::experiment::label_curve::{CurvePoint, LabelDraws, tuned_label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
-use crate::metrics::{ClassScore, Confusion};
+use crate::metrics::{ClassScore, Confusion, Evaluation};
 use crate::project::{SprinklePoint, sprinkle_curve};
 use crate::recipe::{Corpus, Recipe};
 use crate::{Error, Result, Run};
@@ -287,18 +287,18 @@ impl Protocol {
         if candidates.len() > 1 {
             let splits = tuning(labels, draw, if self.quick { 1 } else { MOST_ROUNDS }, run.seed())?;
             let sign = if self.figures[0].is_cost() { -1.0 } else { 1.0 };
-            let mut highest = f64::NEG_INFINITY;
+            let (mut highest, mut failed) = (f64::NEG_INFINITY, None);
             for (number, (recipe, _)) in candidates.iter().enumerate() {
-                let recipe = Recipe::parse(recipe)?;
-                let mut sum = 0.0;
-                for split in &splits {
-                    run.check()?;
-                    let (outcome, evaluation) = corpora.measure(&recipe, documents, split, &draw.unlabelled, run)?;
-                    sum += sign * self.figures[0].of(&evaluation, &outcome);
+                match self.worth(&Recipe::parse(recipe)?, &splits, documents, draw, corpora, run) {
+                    Ok(sum) if sign * sum > highest => (best, highest) = (number, sign * sum),
+                    Ok(_) => {}
+                    // A value that the data do not allow is not chosen.
+                    Err(error @ Error::BadData { .. }) => failed = Some(error),
+                    Err(error) => return Err(error),
                 }
-                if sum > highest {
-                    (best, highest) = (number, sum);
-                }
+            }
+            if let Some(error) = failed.filter(|_| highest == f64::NEG_INFINITY) {
+                return Err(error);
             }
         }
         let (recipe, chosen) = &candidates[best];
@@ -308,6 +308,30 @@ impl Protocol {
         let figures = self.figures.iter().map(|&figure| (figure, figure.of(&evaluation, &outcome)));
         let (figures, chosen) = (figures.collect(), chosen.clone());
         Ok(Done { figures, chosen, confusion: evaluation.confusion, per_class: evaluation.per_class })
+    }
+
+    /// The first figure of a recipe, added up over splits that values are chosen by.
+    fn worth(
+        &self,
+        recipe: &Recipe,
+        splits: &[Split],
+        documents: &[Document],
+        draw: &Draw,
+        corpora: &mut Tokenised,
+        run: &Run,
+    ) -> Result<f64> {
+        let of = |evaluation: &Evaluation, outcome: &Outcome| self.figures[0].of(evaluation, outcome);
+        if self.fixed_vectors && recipe.representation_needs_labels().is_none() {
+            let learnt = Split { train: draw.train.clone(), test: draw.unlabelled.clone() };
+            return corpora.on_fixed_vectors(recipe, documents, &learnt, splits, run, of);
+        }
+        let mut sum = 0.0;
+        for split in splits {
+            run.check()?;
+            let (outcome, evaluation) = corpora.measure(recipe, documents, split, &draw.unlabelled, run)?;
+            sum += of(&evaluation, &outcome);
+        }
+        Ok(sum)
     }
 
     fn test(&self, claim: &Claim, point: &Point) -> Result<ClaimTest> {
