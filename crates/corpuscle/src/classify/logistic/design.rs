@@ -3,7 +3,7 @@
 //! Both directions are parallel without any sum shared between threads: scores over blocks of documents, gradients over
 //! blocks of columns, for which the sparse part is kept by columns too, cut into slices of documents so that what is
 //! gathered stays in the cache. Dense parts are cut once into blocks of rows and into blocks of columns and multiplied as
-//! matrices.
+//! matrices. Sparse products are made in the widest registers of the processor, with the bits of narrow ones.
 
 use std::marker::PhantomData;
 use std::ops::Range;
