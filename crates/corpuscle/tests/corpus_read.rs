@@ -155,6 +155,9 @@ fn reuters_elements() {
     assert_eq!(ids("lewissplit=TEST"), ["2", "3"]);
     assert_eq!(ids("topics=NO"), ["2"]);
     assert_eq!(ids("places=usa"), ["1"]);
+    let tags = read_all(&[folder.path()], &options(|o| o.label = Some("tags".into()))).unwrap();
+    assert_eq!(tags[0].labels.iter().flatten().collect::<Vec<_>>(), ["cocoa", "coffee", "el-salvador", "usa"]);
+    assert_eq!(tags[1].labels, Some(Vec::new()));
     let body = read_all(&[folder.path()], &options(|o| o.text = "dateline+title".into())).unwrap();
     assert_eq!(body[0].text, "SALVADOR, Feb 26 -\nBAHIA COCOA <BC> REVIEW");
 }

@@ -62,6 +62,8 @@ impl Limits {
 pub(super) struct Classes {
     /// The classes that some documents have and others have not, ascending.
     pub(super) open: Vec<usize>,
+    /// For each class, how many documents have it or how many have not, whichever is fewer.
+    pub(super) sizes: Vec<usize>,
     /// For each class, the score it starts from: that of a class no document or every document has, else 0.
     constant: Vec<f32>,
 }
@@ -78,7 +80,11 @@ impl Classes {
             _ => 0.0,
         };
         let is_open = |&class: &usize| counts[class] > 0 && counts[class] < data.len();
-        Classes { open: (0..counts.len()).filter(is_open).collect(), constant: counts.iter().map(constant).collect() }
+        Classes {
+            open: (0..counts.len()).filter(is_open).collect(),
+            constant: counts.iter().map(constant).collect(),
+            sizes: counts.iter().map(|&count| count.min(data.len() - count)).collect(),
+        }
     }
 }
 

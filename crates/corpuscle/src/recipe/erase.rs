@@ -42,15 +42,17 @@ impl<P: Params> Stage for P {
 
 /// A [`Vectorizer`] of any type.
 pub(crate) trait AnyVectorizer: Stage {
-    fn fit_any(&self, tokens: &Tokens, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)>;
+    fn fit_any(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)>;
     fn load_any(&self, store: &StoreReader<'_>) -> Result<Arc<dyn VectorizerModel>>;
     fn makes(&self) -> Columns;
     fn field_read(&self) -> Option<&str>;
+    /// Whether it makes a difference which documents are labelled.
+    fn asks_labelled(&self) -> bool;
 }
 
 impl<P: Vectorizer> AnyVectorizer for P {
-    fn fit_any(&self, tokens: &Tokens, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
-        let (model, x) = self.fit(tokens, run)?;
+    fn fit_any(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
+        let (model, x) = self.fit_labelled(tokens, labelled, run)?;
         Ok((Arc::new(model), x))
     }
 
@@ -64,6 +66,10 @@ impl<P: Vectorizer> AnyVectorizer for P {
 
     fn field_read(&self) -> Option<&str> {
         self.field()
+    }
+
+    fn asks_labelled(&self) -> bool {
+        P::ASKS_LABELLED
     }
 }
 

@@ -153,9 +153,15 @@ impl Node {
         match (self, flow) {
             (Node::Vectorize(params), Flow::Words(tokens, key)) => {
                 let name = params.name();
-                let key = key.map(|key| stage_key(params.as_ref(), key, run).finish());
+                let labelled = if params.asks_labelled() { learning.labels.labelled_rows() } else { Vec::new() };
+                let with_labelled = |key: Key| {
+                    let rows = labelled.iter().map(|&row| row as u64);
+                    stage_key(params.as_ref(), key, run).numbers(rows).finish()
+                };
+                let key = key.map(with_labelled);
                 let size = |(_, matrix): &(_, Matrix)| matrix.bytes();
-                let done = run.shared(key, size, || run.stage(name, None, || params.fit_any(tokens, run)))?;
+                let fit = || run.stage(name, None, || params.fit_any(tokens, &labelled, run));
+                let done = run.shared(key, size, fit)?;
                 let (model, matrix) = Arc::unwrap_or_clone(done);
                 let names = names_of(&model);
                 Ok((Fitted::vectorizer(name, model, key), Flowing::plain(matrix, names, key)))

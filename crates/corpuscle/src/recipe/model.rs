@@ -38,7 +38,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::project::{Judge, TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
 use crate::text::Tokens;
-use crate::vectorize::WordSpace;
+use crate::vectorize::{Spread, WordSpace};
 use crate::{Error, Result, Run};
 
 /// A fitted recipe.
@@ -283,6 +283,18 @@ impl Model {
     /// The word vectors of the recipe's first stage that has some: `scdv`, `bowv`, `concepts`, `average`.
     pub fn word_space(&self) -> Option<&WordSpace> {
         self.body.word_space()
+    }
+
+    /// The values of documents before and after small ones are made zero by the recipe's first stage that does so: `scdv`, `bowv`.
+    pub fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Option<Spread>> {
+        let mut stages = Vec::new();
+        self.body.vectorizers(&mut stages);
+        for (_, stage) in stages {
+            if let Some(spread) = stage.spread(tokens, bins, run)? {
+                return Ok(Some(spread));
+            }
+        }
+        Ok(None)
     }
 
     /// The documents as the classifier sees them.

@@ -2,12 +2,14 @@
 //!
 //! A document is Σ_w count(w) · weight(w) · (P(c_1|w)·w⃗ ⊕ … ⊕ P(c_K|w)·w⃗), made of unit length, then thinned out: an
 //! entry whose size is below p/100 · t becomes zero, where t = (|mean of the row minima| + |mean of the row maxima|)/2
-//! over the fitted documents. Neither the words × K·d table nor a dense documents × K·d matrix is ever held: a worker
+//! over the labelled ones of the fitted documents, or all when none is labelled. Neither the words × K·d table nor a dense documents × K·d matrix is ever held: a worker
 //! has one document at a time, and the fitted ones are made twice, once for t and once for their rows.
 //!
 //! O(distinct words of the document · clusters of a word · d + K·d) per document.
 
+use super::bowv::ClusterWeight;
 use super::space::{Entry, WordSpace, add, length, make_unit};
+use super::spread::{Counts, Spread};
 use super::{VectorizerModel, WordParts};
 use crate::matrix::{Csr, Matrix};
 use crate::store::{StoreReader, StoreWriter};
@@ -31,7 +33,7 @@ pub(super) enum Kind {
     /// Words weighed by idf.
     Scdv,
     /// Words as they are, and K more columns with the idf of each cluster's words; both parts of the same length.
-    Bowv,
+    Bowv(ClusterWeight),
 }
 
 impl Kind {
@@ -39,8 +41,13 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Kind::Scdv => "scdv",
-            Kind::Bowv => "bowv",
+            Kind::Bowv(_) => "bowv",
         }
+    }
+
+    /// Whether there is a column for each cluster.
+    fn weighs_clusters(self) -> bool {
+        self != Kind::Scdv
     }
 }
 
@@ -49,16 +56,19 @@ struct Scratch {
     sums: Vec<f32>,
     /// The clusters its words are in.
     touched: Vec<bool>,
+    /// How many of its tokens are in each cluster.
+    members: Vec<f32>,
 }
 
 impl CompositeModel {
-    /// A composite whose threshold is that of these documents.
+    /// A composite whose threshold is that of the documents at `labelled`, or of all when there are none.
     pub(super) fn fit(
         space: WordSpace,
         posteriors: Csr,
         kind: Kind,
         sparsity: f64,
         tokens: &Tokens,
+        labelled: &[usize],
         run: &Run,
     ) -> Result<Self> {
         let columns = space.dim().checked_mul(posteriors.cols()).and_then(|size| size.checked_add(posteriors.cols()));
@@ -67,8 +77,11 @@ impl CompositeModel {
         }
         let mut composite = CompositeModel { space, posteriors, kind, cut: 0.0 };
         if sparsity > 0.0 {
+            let some = (1..tokens.n_documents()).contains(&labelled.len());
+            let own = if some { Some(tokens.select(labelled)?) } else { None };
+            let training = own.as_ref().unwrap_or(tokens);
             let ends = composite.space.for_each(
-                tokens,
+                training,
                 run,
                 || composite.scratch(),
                 |scratch, _, entries| {
@@ -86,7 +99,7 @@ impl CompositeModel {
                 least += f64::from(low);
                 most += f64::from(high);
             }
-            let documents = tokens.n_documents().max(1) as f64;
+            let documents = training.n_documents().max(1) as f64;
             composite.cut = (sparsity / 100.0 * (least.abs() + most.abs()) / (2.0 * documents)) as f32;
         }
         Ok(composite)
@@ -105,7 +118,7 @@ impl CompositeModel {
     /// How many columns come out.
     pub fn n_columns(&self) -> usize {
         let k = self.posteriors.cols();
-        self.space.dim() * k + if self.kind == Kind::Bowv { k } else { 0 }
+        self.space.dim() * k + if self.kind.weighs_clusters() { k } else { 0 }
     }
 
     /// The size below which entries are zero.
@@ -142,7 +155,8 @@ impl CompositeModel {
     }
 
     fn scratch(&self) -> Scratch {
-        Scratch { sums: vec![0.0; self.n_columns()], touched: vec![false; self.posteriors.cols()] }
+        let k = self.posteriors.cols();
+        Scratch { sums: vec![0.0; self.n_columns()], touched: vec![false; k], members: vec![0.0; k] }
     }
 
     /// The parts of a document that are not zero.
@@ -158,6 +172,7 @@ impl CompositeModel {
             }
         }
         scratch.touched.fill(false);
+        scratch.members.fill(0.0);
     }
 
     /// Sums up a document and makes it of unit length; gives what sums were multiplied with: those of vectors, those of clusters.
@@ -172,18 +187,22 @@ impl CompositeModel {
                 let cluster = cluster as usize;
                 scratch.touched[cluster] = true;
                 add(&mut scratch.sums[cluster * dim..(cluster + 1) * dim], weight * share, vector);
-                if self.kind == Kind::Bowv {
+                if self.kind.weighs_clusters() {
                     scratch.sums[k * dim + cluster] += entry.count as f32 * share * idf;
+                    scratch.members[cluster] += entry.count as f32 * share;
                 }
             }
         }
         let mut scales = [1.0; 2];
-        if self.kind == Kind::Bowv {
+        if self.kind.weighs_clusters() {
+            for (weight, members) in scratch.sums[k * dim..].iter_mut().zip(&scratch.members) {
+                *weight *= self.per_member(*members);
+            }
             let (vectors, clusters) = scratch.sums.split_at_mut(k * dim);
             let inverse = |length: f64| if length > 0.0 { length.recip() } else { 1.0 };
             scales = [inverse(make_unit(vectors)), inverse(make_unit(clusters))];
         }
-        let Scratch { sums, touched } = scratch;
+        let Scratch { sums, touched, .. } = scratch;
         let parts = || (0..sums.len().div_ceil(dim)).filter(|&part| touched.get(part).is_none_or(|&touched| touched));
         let range = |part: usize, all: usize| part * dim..all.min((part + 1) * dim);
         let square: f64 = parts().map(|part| length(&sums[range(part, sums.len())]).powi(2)).sum();
@@ -196,6 +215,45 @@ impl CompositeModel {
             scales = scales.map(|own| own * f64::from(scale));
         }
         scales
+    }
+
+    /// What the summed idf of a cluster with so many tokens is multiplied with.
+    fn per_member(&self, members: f32) -> f32 {
+        if self.kind == Kind::Bowv(ClusterWeight::Mean) && members > 0.0 { members.recip() } else { 1.0 }
+    }
+
+    /// Counts the values of documents before small ones are made zero, in `bins` bins of equal width around 0, and what is
+    /// left afterwards.
+    pub fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Spread> {
+        let cut = self.cut.max(f32::MIN_POSITIVE);
+        let largest = |limit: f32, part: &[f32]| part.iter().fold(limit, |limit, value| limit.max(value.abs()));
+        let sizes = self.space.for_each(
+            tokens,
+            run,
+            || self.scratch(),
+            |scratch, _, entries| {
+                self.compose(scratch, entries);
+                let limit = self.parts(scratch).fold(0f32, largest);
+                self.clear(scratch);
+                limit
+            },
+        )?;
+        let limit = sizes.into_iter().flatten().fold(0f32, f32::max);
+        let counts = self.space.for_each(
+            tokens,
+            run,
+            || self.scratch(),
+            |scratch, _, entries| {
+                self.compose(scratch, entries);
+                let mut counts = Counts::new(bins, limit);
+                self.parts(scratch).flatten().for_each(|&value| counts.add(value, cut));
+                self.clear(scratch);
+                counts
+            },
+        )?;
+        let mut all = Counts::new(bins, limit);
+        counts.iter().flatten().for_each(|counts| all.merge(counts));
+        Ok(all.spread(tokens.n_documents(), self.n_columns()))
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -243,6 +301,10 @@ impl VectorizerModel for CompositeModel {
         Some(&self.space)
     }
 
+    fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Option<Spread>> {
+        CompositeModel::spread(self, tokens, bins, run).map(Some)
+    }
+
     /// A document is a sum over its words, brought to unit length and thinned out: a word's part is what it brings to the
     /// entries that are left.
     fn word_parts(&self, tokens: &Tokens, weights: &[f32], run: &Run) -> Result<Option<WordParts>> {
@@ -264,8 +326,9 @@ impl VectorizerModel for CompositeModel {
                         let first = cluster as usize * dim;
                         let along: f32 = vector.iter().zip(first..).map(|(value, at)| value * left(at)).sum();
                         sum += f64::from(weight * share * along) * vectors;
-                        if self.kind == Kind::Bowv {
-                            sum += f64::from(count * share * idf * left(k * dim + cluster as usize)) * clusters;
+                        if self.kind.weighs_clusters() {
+                            let each = self.per_member(scratch.members[cluster as usize]);
+                            sum += f64::from(count * share * idf * each * left(k * dim + cluster as usize)) * clusters;
                         }
                     }
                     (self.space.vectors().words().term(entry.word).to_string(), sum)

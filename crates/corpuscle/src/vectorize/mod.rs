@@ -33,13 +33,14 @@ mod select;
 mod space;
 #[cfg(test)]
 mod space_tests;
+mod spread;
 mod term_counts;
 mod tfidf;
 mod vectorizer;
 mod vocabulary;
 
 pub use average::{AverageModel, AverageParams, Weighting};
-pub use bowv::BowvParams;
+pub use bowv::{BowvParams, ClusterWeight};
 pub use column::{ColumnModel, ColumnParams, FieldName};
 pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};
@@ -48,6 +49,7 @@ pub use params::{BinaryParams, Bound, CountsParams, Norm, TfidfParams};
 pub use row_maker::RowMaker;
 pub use scdv::ScdvParams;
 pub use space::{SpaceParams, WordSpace};
+pub use spread::Spread;
 pub use term_counts::TermCounts;
 pub use tfidf::TfidfModel;
 pub use vectorizer::{Columns, Vectorizer, VectorizerModel, WordParts};

@@ -7,8 +7,10 @@
 //!
 //! D. Mekala, V. Gupta, B. Paranjape and H. Karnick, "SCDV: Sparse composite document vectors using soft clustering over
 //! distributional representations" (2017). The paper says that all components share a spherical covariance; its
-//! published program, and so its figures, has one full covariance, which is the default here. t is over all documents
-//! the vectorizer is fitted on, labelled or not.
+//! published program, and so its figures, has one full covariance, which is the default here (`covariance=shared-full`);
+//! `covariance=shared-spherical` is what the paper says. t is over the training documents alone, as in the paper: texts
+//! without labels give words, vectors and idf, but no threshold, as long as any document is labelled. Windows of skip-gram
+//! end with the document; those of the paper's program end with the sentence.
 //!
 //! ```
 //! use corpuscle::{Run, text::WordsParams, vectorize::ScdvParams};
@@ -23,17 +25,19 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::Vectorizer;
 use super::composite::{CompositeModel, Kind};
 use super::space::{SpaceParams, WordSpace};
 use crate::matrix::{Csr, Matrix};
-use crate::params::{Checks, Param, Params};
+use crate::params::{Checks, Param, Params, Value};
 use crate::store::StoreReader;
 use crate::text::Tokens;
 use crate::words::{Covariance, MixtureParams};
-use crate::{Error, Result, Run, param};
+use crate::{Error, Key, Result, Run, param};
 
 /// Shares of a word in a cluster below this are left out: together they are less than a thousandth of a word.
 const NEGLIGIBLE: f32 = 1e-5;
@@ -107,9 +111,14 @@ impl Params for ScdvParams {
 
 impl Vectorizer for ScdvParams {
     type Model = CompositeModel;
+    const ASKS_LABELLED: bool = true;
 
     fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Matrix)> {
-        let (model, x) = ScdvParams::fit(self, tokens, run)?;
+        self.fit_labelled(tokens, &[], run)
+    }
+
+    fn fit_labelled(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(CompositeModel, Matrix)> {
+        let (model, x) = self.fit_cut(tokens, labelled, run)?;
         Ok((model, x.into()))
     }
 
@@ -121,18 +130,45 @@ impl Vectorizer for ScdvParams {
 impl ScdvParams {
     /// Learns word vectors and clusters; gives the matrix of the fitted documents as well.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Csr)> {
-        self.check()?;
-        self.fit_in(self.space.fit(tokens, run)?, tokens, run)
+        self.fit_cut(tokens, &[], run)
     }
 
     /// The same from word vectors that are there already.
     pub fn fit_in(&self, space: WordSpace, tokens: &Tokens, run: &Run) -> Result<(CompositeModel, Csr)> {
-        check_words(Self::NAME, self.clusters, &space)?;
+        let posteriors = self.posteriors(&space, run)?;
+        self.compose(space, posteriors, tokens, &[], run)
+    }
+
+    fn fit_cut(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(CompositeModel, Csr)> {
+        self.check()?;
+        let space = self.space.fit(tokens, run)?;
+        // A search for the sparsity, and splits that differ only in what is labelled, have the clusters in common.
+        let key = run.is_sharing().then(|| {
+            let key = Key::of("word clusters").text(&format!("{:?}", self.space)).text(&self.covariance.show());
+            key.key(&tokens.key()).numbers([self.clusters as u64, run.seed()].into_iter()).finish()
+        });
+        let posteriors = run.shared(key, |posteriors: &Csr| 8 * posteriors.nnz(), || self.posteriors(&space, run))?;
+        self.compose(space, Arc::unwrap_or_clone(posteriors), tokens, labelled, run)
+    }
+
+    /// The probability of each cluster given each word.
+    fn posteriors(&self, space: &WordSpace, run: &Run) -> Result<Csr> {
+        check_words(Self::NAME, self.clusters, space)?;
         let mixture =
             MixtureParams { clusters: self.clusters, covariance: self.covariance, ..MixtureParams::default() };
         let vectors = space.vectors().vectors();
-        let posteriors = mixture.fit(vectors, run)?.posteriors(vectors, NEGLIGIBLE, run)?;
-        let model = CompositeModel::fit(space, posteriors, Kind::Scdv, self.sparsity, tokens, run)?;
+        mixture.fit(vectors, run)?.posteriors(vectors, NEGLIGIBLE, run)
+    }
+
+    fn compose(
+        &self,
+        space: WordSpace,
+        posteriors: Csr,
+        tokens: &Tokens,
+        labelled: &[usize],
+        run: &Run,
+    ) -> Result<(CompositeModel, Csr)> {
+        let model = CompositeModel::fit(space, posteriors, Kind::Scdv, self.sparsity, tokens, labelled, run)?;
         let x = model.transform(tokens, run)?;
         Ok((model, x))
     }

@@ -69,12 +69,100 @@ fn scdv_is_the_formula_written_out() {
 }
 
 #[test]
+fn bowv_is_the_formula_written_out() {
+    let run = Run::new(4, 2).unwrap();
+    let tokens = tokens(&texts(), &run);
+    for icf in [ClusterWeight::Mean, ClusterWeight::Sum] {
+        let (model, x) =
+            BowvParams { space: space(), clusters: 3, icf, ..BowvParams::default() }.fit(&tokens, &run).unwrap();
+        let words = model.space().vectors();
+        for document in [0, 7, 119] {
+            let (mut vectors, mut weights, mut members) = ([0f64; 18], [0f64; 3], [0f64; 3]);
+            for word in tokens.words(document) {
+                let id = words.words().id(word).unwrap() as usize;
+                let cluster = model.posteriors().row(id).0[0] as usize;
+                for (i, &value) in words.vectors().row(id).iter().enumerate() {
+                    vectors[cluster * 6 + i] += f64::from(value);
+                }
+                weights[cluster] += f64::from(model.space().idf()[id]);
+                members[cluster] += 1.0;
+            }
+            if icf == ClusterWeight::Mean {
+                (0..3).filter(|&k| members[k] > 0.0).for_each(|k| weights[k] /= members[k]);
+            }
+            let length = |part: &[f64]| part.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let scales = [length(&vectors), length(&weights)].map(|length| 2f64.sqrt() * length);
+            let wanted = vectors.iter().map(|v| v / scales[0]).chain(weights.iter().map(|v| v / scales[1]));
+            for (value, wanted) in row(&x, document).iter().zip(wanted) {
+                assert!((f64::from(*value) - wanted).abs() < 1e-6, "{icf:?} {document}: {value} {wanted}");
+            }
+        }
+        // Nothing is made zero.
+        assert_eq!(model.cut(), 0.0);
+        // What words bring adds up to the score.
+        let weights: Vec<f32> = (0..x.cols()).map(|column| 1.0 + column as f32).collect();
+        let one = tokens.select(&[7]).unwrap();
+        let parts: f64 = model.word_parts(&one, &weights, &run).unwrap().unwrap().iter().map(|(_, part)| part).sum();
+        let score: f32 = row(&x, 7).iter().zip(&weights).map(|(value, weight)| value * weight).sum();
+        assert!((parts - f64::from(score)).abs() < 1e-3, "{parts} {score}");
+    }
+}
+
+#[test]
+fn only_training_documents_set_the_threshold() {
+    let run = Run::new(4, 2).unwrap();
+    // The documents without a label are of one word each, so their largest entries are larger.
+    let mut texts = texts();
+    (0..60).for_each(|i| texts.push(["cat", "tax"][i % 2].to_string()));
+    let tokens = tokens(&texts, &run);
+    let params = ScdvParams { space: space(), clusters: 3, sparsity: 10.0, ..ScdvParams::default() };
+    let labelled: Vec<usize> = (0..120).collect();
+    let cut = |labelled: &[usize], run: &Run| {
+        let (model, x) = Vectorizer::fit_labelled(&params, &tokens, labelled, run).unwrap();
+        assert_eq!(x.rows(), 180);
+        model.cut()
+    };
+    let (all, training) = (cut(&[], &run), cut(&labelled, &run));
+    assert_ne!(all, training);
+    assert_eq!(cut(&labelled, &Run::new(4, 8).unwrap()), training);
+    assert_eq!(cut(&(0..180).collect::<Vec<_>>(), &run), all);
+    // The same words and clusters, but the threshold of the first documents only.
+    let (model, _) = params.fit(&tokens, &run).unwrap();
+    let (alone, _) = params.fit_in(model.space().clone(), &tokens.select(&labelled).unwrap(), &run).unwrap();
+    assert_eq!(alone.cut(), training);
+    // Shared work is told apart by what is labelled.
+    let sharing = Run::new(4, 1).unwrap().sharing();
+    assert_eq!((cut(&[], &sharing), cut(&labelled, &sharing)), (all, training));
+}
+
+#[test]
+fn the_spread_counts_every_value() {
+    let run = Run::new(4, 2).unwrap();
+    let tokens = tokens(&texts(), &run);
+    let params = ScdvParams { space: space(), clusters: 3, sparsity: 10.0, ..ScdvParams::default() };
+    let (model, x) = params.fit(&tokens, &run).unwrap();
+    let spread = model.spread(&tokens, 20, &run).unwrap();
+    let (whole, full) = ScdvParams { sparsity: 0.0, ..params }.fit(&tokens, &run).unwrap();
+    assert_eq!((spread.documents, spread.columns), (120, 18));
+    assert_eq!((spread.before, spread.after), (full.nnz() as u64, x.nnz() as u64));
+    assert_eq!(spread.histogram.iter().sum::<u64>(), 120 * 18);
+    let beyond = full.values().iter().filter(|&&value| value < -0.9 * spread.limit).count();
+    assert_eq!(spread.histogram[0], beyond as u64);
+    assert_eq!(spread.dense_bytes(), 120 * 18 * 4);
+    assert_eq!(spread.sparse_bytes()[1], 8 * x.nnz() as u64 + 8 * 121);
+    assert!(spread.zeros()[0] < spread.zeros()[1] && spread.zeros()[1] < 1.0);
+    assert_eq!(model.spread(&tokens, 20, &Run::new(4, 8).unwrap()).unwrap(), spread);
+    let uncut = whole.spread(&tokens, 20, &run).unwrap();
+    assert_eq!((uncut.before, uncut.after, &uncut.histogram), (spread.before, spread.before, &spread.histogram));
+}
+
+#[test]
 fn all_four_transform_store_and_keep_their_bits() {
     let fit = |threads: usize| {
         let run = Run::new(4, threads).unwrap();
         let tokens = tokens(&texts(), &run);
         let scdv = ScdvParams { space: space(), clusters: 3, ..ScdvParams::default() }.fit(&tokens, &run).unwrap();
-        let bowv = BowvParams { space: space(), clusters: 3, sparsity: 0.0 }.fit(&tokens, &run).unwrap();
+        let bowv = BowvParams { space: space(), clusters: 3, ..BowvParams::default() }.fit(&tokens, &run).unwrap();
         let concepts = ConceptsParams { space: space(), clusters: 3 }.fit(&tokens, &run).unwrap();
         let average = AverageParams { space: space(), ..AverageParams::default() }.fit(&tokens, &run).unwrap();
         (scdv, bowv, concepts, average)

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{RowMaker, WordSpace};
+use super::{RowMaker, Spread, WordSpace};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
@@ -35,8 +35,17 @@ pub trait Vectorizer: Params {
         None
     }
 
+    /// Whether it makes a difference which documents are labelled: see [`Vectorizer::fit_labelled`].
+    const ASKS_LABELLED: bool = false;
+
     /// Learns from all documents, labelled or not, and gives their matrix.
     fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Self::Model, Matrix)>;
+
+    /// The same where the documents at `labelled` are the training documents and others only give texts to learn words from.
+    /// A method that takes something from training documents alone says so with [`Vectorizer::ASKS_LABELLED`].
+    fn fit_labelled(&self, tokens: &Tokens, _labelled: &[usize], run: &Run) -> Result<(Self::Model, Matrix)> {
+        self.fit(tokens, run)
+    }
 
     /// Takes a fitted model out of a store, checking it whole.
     fn load(&self, store: &StoreReader<'_>) -> Result<Self::Model>;
@@ -85,6 +94,12 @@ pub trait VectorizerModel: Debug + Send + Sync {
     /// What each word of one document adds to a score with these weights of the columns, for a method whose columns are not
     /// themselves words; the parts add up to the score but for a constant. `None` where columns are words.
     fn word_parts(&self, _tokens: &Tokens, _weights: &[f32], _run: &Run) -> Result<Option<WordParts>> {
+        Ok(None)
+    }
+
+    /// The values of documents before and after small ones are made zero, for a method that does so: [`Spread`], with `bins`
+    /// bins.
+    fn spread(&self, _tokens: &Tokens, _bins: usize, _run: &Run) -> Result<Option<Spread>> {
         Ok(None)
     }
 

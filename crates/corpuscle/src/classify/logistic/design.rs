@@ -3,7 +3,10 @@
 //! Both directions are parallel without any sum shared between threads: scores over blocks of documents, gradients over
 //! blocks of columns, for which the sparse part is kept by columns too, cut into slices of documents so that what is
 //! gathered stays in the cache. Dense parts are cut once into blocks of rows and into blocks of columns and multiplied as
-//! matrices.
+//! matrices. Sparse products are made in the widest registers of the processor, with the bits of narrow ones.
+
+use std::marker::PhantomData;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -60,13 +63,7 @@ impl Design {
         let dense =
             Dense::new(self.data.dense.cols(), N, weights[self.data.sparse_columns()..].as_flattened().to_vec())?;
         scores.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, scores)| {
-            for (row, score) in scores.iter_mut().enumerate() {
-                let (columns, values) = self.data.sparse_row(block * BLOCK + row);
-                *score = lanes::dot(columns, values, weights);
-                for lane in 0..N {
-                    score[lane] += bias[lane];
-                }
-            }
+            lanes::wide(SparseScores { data: &self.data, first: block * BLOCK, weights, bias, scores });
             if let Some(rows) = self.dense_rows.get(block) {
                 let more = rows.matmul(&dense)?;
                 for (score, more) in scores.as_flattened_mut().iter_mut().zip(more.values()) {
@@ -80,17 +77,7 @@ impl Design {
     /// `sums[c]` ← Σ_i x_ic · `residuals[i]`, negated for the columns that count negatively.
     pub(super) fn gradient<const N: usize>(&self, residuals: &[[f32; N]], sums: &mut [[f32; N]]) -> Result<()> {
         let (sparse, dense) = sums.split_at_mut(self.data.sparse_columns());
-        self.add_up(sparse, residuals, |residuals, documents, values| {
-            let mut sum = [0f32; N];
-            // Sums of sums: a common word's column would lose digits in one long sum.
-            for (documents, values) in documents.chunks(BLOCK).zip(values.chunks(BLOCK)) {
-                let part = lanes::dot(documents, values, residuals);
-                for lane in 0..N {
-                    sum[lane] += part[lane];
-                }
-            }
-            sum
-        });
+        self.add_up::<Products, N>(sparse, residuals);
         if self.dense_columns.is_empty() {
             return Ok(());
         }
@@ -110,16 +97,7 @@ impl Design {
     /// `sums[c]` ← Σ_i x_ic² · `curvatures[i]` for the sparse columns and those of the dense ones.
     pub(super) fn diagonal<const N: usize>(&self, curvatures: &[[f32; N]], sums: &mut [[f32; N]]) {
         let (sparse, dense) = sums.split_at_mut(self.data.sparse_columns());
-        self.add_up(sparse, curvatures, |curvatures, documents, values| {
-            let mut sum = [0f32; N];
-            for (&document, &value) in documents.iter().zip(values) {
-                let curvature = &curvatures[document as usize];
-                for lane in 0..N {
-                    sum[lane] += value * value * curvature[lane];
-                }
-            }
-            sum
-        });
+        self.add_up::<Squares, N>(sparse, curvatures);
         dense.par_chunks_mut(DENSE_COLUMNS).zip(&self.dense_columns).for_each(|(sums, part)| {
             sums.fill([0.0; N]);
             for (row, curvature) in curvatures.iter().enumerate() {
@@ -132,14 +110,9 @@ impl Design {
         });
     }
 
-    /// Writes for every sparse column the sum over the slices of `sum(items of the slice, documents, values)`, in parallel
-    /// over blocks of columns of about equal work.
-    fn add_up<const N: usize>(
-        &self,
-        sums: &mut [[f32; N]],
-        items: &[[f32; N]],
-        sum: impl Fn(&[[f32; N]], &[u32], &[f32]) -> [f32; N] + Sync,
-    ) {
+    /// Writes for every sparse column the sum over the slices of `S` of the slice's items, in parallel over blocks of columns
+    /// of about equal work.
+    fn add_up<S: ColumnSum, const N: usize>(&self, sums: &mut [[f32; N]], items: &[[f32; N]]) {
         sums.fill([0.0; N]);
         for (slice, items) in self.slices.iter().zip(items.chunks(SLICE)) {
             let mut blocks = Vec::with_capacity(slice.block_ends.len());
@@ -150,16 +123,101 @@ impl Design {
                 blocks.push((first..end, start, block));
                 (rest, first, start) = (after, end, past);
             }
-            blocks.into_par_iter().for_each(|(range, start, block)| {
-                for at in range {
-                    let entries = slice.offsets[at] as usize..slice.offsets[at + 1] as usize;
-                    let part = sum(items, &slice.documents[entries.clone()], &slice.values[entries]);
-                    let out = &mut block[slice.columns[at] as usize - start];
-                    for lane in 0..N {
-                        out[lane] += part[lane];
-                    }
-                }
+            blocks.into_par_iter().for_each(|(range, start, out)| {
+                lanes::wide(ColumnSums::<S, N> { slice, items, range, start, out, sum: PhantomData });
             });
+        }
+    }
+}
+
+/// The sparse part of the scores of documents from `first` on.
+struct SparseScores<'a, const N: usize> {
+    data: &'a Packed,
+    first: usize,
+    weights: &'a [[f32; N]],
+    bias: [f32; N],
+    scores: &'a mut [[f32; N]],
+}
+
+impl<const N: usize> pulp::NullaryFnOnce for SparseScores<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let SparseScores { data, first, weights, bias, scores } = self;
+        for (row, score) in scores.iter_mut().enumerate() {
+            let (columns, values) = data.sparse_row(first + row);
+            *score = lanes::dot(columns, values, weights);
+            for lane in 0..N {
+                score[lane] += bias[lane];
+            }
+        }
+    }
+}
+
+/// What is summed up over the documents of a column.
+trait ColumnSum: Send + Sync {
+    fn of<const N: usize>(items: &[[f32; N]], documents: &[u32], values: &[f32]) -> [f32; N];
+}
+
+/// value · item.
+struct Products;
+
+impl ColumnSum for Products {
+    #[inline(always)]
+    fn of<const N: usize>(items: &[[f32; N]], documents: &[u32], values: &[f32]) -> [f32; N] {
+        let mut sum = [0f32; N];
+        // Sums of sums: a common word's column would lose digits in one long sum.
+        for (documents, values) in documents.chunks(BLOCK).zip(values.chunks(BLOCK)) {
+            let part = lanes::dot(documents, values, items);
+            for lane in 0..N {
+                sum[lane] += part[lane];
+            }
+        }
+        sum
+    }
+}
+
+/// value² · item.
+struct Squares;
+
+impl ColumnSum for Squares {
+    #[inline(always)]
+    fn of<const N: usize>(items: &[[f32; N]], documents: &[u32], values: &[f32]) -> [f32; N] {
+        let mut sum = [0f32; N];
+        for (&document, &value) in documents.iter().zip(values) {
+            let item = &items[document as usize];
+            for lane in 0..N {
+                sum[lane] += value * value * item[lane];
+            }
+        }
+        sum
+    }
+}
+
+/// The sums of the columns at `range` of a slice, added to `out`, which begins with column `start`.
+struct ColumnSums<'a, S, const N: usize> {
+    slice: &'a Slice,
+    items: &'a [[f32; N]],
+    range: Range<usize>,
+    start: usize,
+    out: &'a mut [[f32; N]],
+    sum: PhantomData<S>,
+}
+
+impl<S: ColumnSum, const N: usize> pulp::NullaryFnOnce for ColumnSums<'_, S, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let ColumnSums { slice, items, range, start, out, .. } = self;
+        for at in range {
+            let entries = slice.offsets[at] as usize..slice.offsets[at + 1] as usize;
+            let part = S::of(items, &slice.documents[entries.clone()], &slice.values[entries]);
+            let out = &mut out[slice.columns[at] as usize - start];
+            for lane in 0..N {
+                out[lane] += part[lane];
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! From documents and labels to the problems Newton's method takes, and back to one weight vector per class.
 
+use std::cmp::Reverse;
+
 use super::design::Design;
 use super::link::Link;
 use super::model::{LogisticModel, State};
@@ -16,6 +18,9 @@ use crate::params::{Auto, Params};
 use crate::project::{Fold, Target};
 use crate::store::StoreReader;
 use crate::{Result, Run};
+
+/// Classes of a group have at least one in so many of the documents of its largest.
+const LIKE: usize = 4;
 
 impl Classifier for LogisticParams {
     type Model = LogisticModel;
@@ -72,19 +77,43 @@ impl LogisticParams {
         let data = Packed::new(x, labels, weights, None)?;
         let classes = Classes::new(&data, labels);
         let (open, class_weights) = (&classes.open, self.class_weight.of(labels));
-        let width = lanes::width(open.len());
         let problems = if !labels.is_multi_label() && open.len() == 2 {
             // Two classes are one problem: the second class's, mirrored for the first. Half of its score on each side
             // makes the softmax of both the sigmoid of the whole.
             vec![Problem::separate(&data, labels, &open[1..], &class_weights, class_weights[open[0]], 4)]
         } else if self.multiclass == LogisticMulticlass::Multinomial {
-            vec![Problem::joint(&data, labels, open, &class_weights, width)]
+            vec![Problem::joint(&data, labels, open, &class_weights, lanes::width(open.len()))]
         } else {
-            open.chunks(width).map(|part| Problem::separate(&data, labels, part, &class_weights, 1.0, width)).collect()
+            let groups = groups(open, &classes.sizes);
+            let problem = |(group, width): &(Vec<usize>, usize)| {
+                Problem::separate(&data, labels, group, &class_weights, 1.0, *width)
+            };
+            groups.iter().map(problem).collect()
         };
         let mirrored = !labels.is_multi_label() && open.len() == 2;
         Ok(LogisticPath { params: *self, design: Design::new(data)?, classes, mirrored, problems, run })
     }
+}
+
+/// The classes in groups to be fitted side by side, each group with the lanes it takes.
+///
+/// A group goes on until its slowest class is done, and a class takes the more steps the more documents it has: with 445 labels
+/// of Reuters, 16 lanes of the classes in the order of their names take 103 passes over the documents, of those with 15 to 17
+/// documents 33, of those with one document 5. So a group has classes of like size, a quarter of the largest at least.
+fn groups(open: &[usize], sizes: &[usize]) -> Vec<(Vec<usize>, usize)> {
+    let mut sorted = open.to_vec();
+    sorted.sort_by_key(|&class| Reverse(sizes[class]));
+    let mut groups = Vec::new();
+    let mut rest = &sorted[..];
+    while let Some(&largest) = rest.first() {
+        let alike = rest.iter().take_while(|&&class| LIKE * sizes[class] >= sizes[largest]).count();
+        // All that is left is shared out evenly; otherwise no lane is to be idle.
+        let width = if alike == rest.len() { lanes::width(alike) } else { lanes::filled(alike) };
+        let (group, others) = rest.split_at(width.min(rest.len()));
+        groups.push((group.to_vec(), width));
+        rest = others;
+    }
+    groups
 }
 
 /// The fits of the same documents at one cost after the other, each starting from where the two before it point to.
@@ -263,4 +292,27 @@ fn minimise<const N: usize>(
     let times = |before: &At| (task.c / last.c).ln() / (last.c / before.c).ln();
     let before = before.as_ref().map(|before| (point(before), times(before)));
     solver.resume(point(last), before.filter(|(_, times)| times.is_finite()), task.limits, task.run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_of_classes_alike_and_have_every_class() {
+        // Sizes of tags of Reuters, about: a few large, many of one document.
+        let sizes: Vec<usize> = (0..445usize).map(|class| 12_000 / (class * 7 % 445 + 1).pow(2) + 1).collect();
+        let open: Vec<usize> = (0..445).collect();
+        let groups = groups(&open, &sizes);
+        let mut all: Vec<usize> = groups.iter().flat_map(|(group, _)| group.clone()).collect();
+        all.sort_unstable();
+        assert_eq!(all, open);
+        for (group, width) in &groups {
+            assert!(group.len() <= *width && (*width == 4 || sizes[group[0]] <= LIKE * sizes[group[group.len() - 1]]));
+        }
+        // Classes of one size are shared out as evenly as they ever were.
+        let even = super::groups(&open[..40], &[9; 40]);
+        assert_eq!(even.iter().map(|(group, width)| (group.len(), *width)).collect::<Vec<_>>(), [(20, 20); 2]);
+        assert!(super::groups(&[], &[]).is_empty());
+    }
 }

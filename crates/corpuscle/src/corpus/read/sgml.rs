@@ -1,9 +1,12 @@
 //! The SGML of Reuters-21578: a stream of `<REUTERS …> … </REUTERS>` elements, read one at a time.
 //!
-//! The fields of an element are `id` (NEWID), `split`, `labels` (TOPICS), `title`, `body` and `text`; the attributes
+//! The fields of an element are `id` (NEWID), `split`, `labels` (TOPICS), `tags`, `title`, `body` and `text`; the attributes
 //! `topics`, `lewissplit`, `cgisplit` and `oldid`; the lists `places`, `people`, `orgs`, `exchanges` and `companies`; and
 //! `date`, `dateline` and `author`. `split` is ModApte (Apté, Damerau and Weiss, 1994): `train` and `test` are the
 //! LEWISSPLIT of elements with TOPICS="YES", everything else is `unused`.
+//!
+//! `tags` are the items of topics, places, people, organisations and exchanges one after the other: what the authors of
+//! SCDV (2017) took for labels, 445 of them where there are 120 topics. Labels are the topics unless `tags` are asked for.
 //!
 //! The text is the title, a line break and the body. Brief items have a title only; unprocessed ones have neither, and
 //! their whole TEXT is the text. Entities are decoded and control characters removed; bytes that are not UTF-8 are read
@@ -23,10 +26,13 @@ use super::sink::{Flow, Sink};
 
 const START: &[u8] = b"<REUTERS";
 const END: &[u8] = b"</REUTERS>";
-const FIELDS: [&str; 18] = [
+/// The lists whose items are tags.
+const TAGS: [&str; 5] = ["TOPICS", "PLACES", "PEOPLE", "ORGS", "EXCHANGES"];
+const FIELDS: [&str; 19] = [
     "id",
     "split",
     "labels",
+    "tags",
     "title",
     "body",
     "text",
@@ -114,8 +120,9 @@ impl<'a> Element<'a> {
         match field {
             "id" => self.attribute("NEWID").map_or(Value::Absent, Value::from),
             "split" => Value::from(self.split()),
-            "label" | "labels" => self.list("TOPICS"),
-            "places" | "people" | "orgs" | "exchanges" | "companies" => self.list(&field.to_uppercase()),
+            "label" | "labels" => Value::List(self.items("TOPICS")),
+            "tags" => Value::List(TAGS.into_iter().flat_map(|tag| self.items(tag)).collect()),
+            "places" | "people" | "orgs" | "exchanges" | "companies" => Value::List(self.items(&field.to_uppercase())),
             "topics" | "lewissplit" | "cgisplit" | "oldid" => {
                 self.attribute(&field.to_uppercase()).map_or(Value::Null, Value::from)
             }
@@ -148,7 +155,7 @@ impl<'a> Element<'a> {
     }
 
     /// The `<D>` items of a list.
-    fn list(&self, tag: &str) -> Value<'a> {
+    fn items(&self, tag: &str) -> Vec<Cow<'a, str>> {
         let mut rest = inner(self.content, tag).unwrap_or_default();
         let mut items = Vec::new();
         while let Some((_, behind)) = rest.split_once("<D>") {
@@ -156,7 +163,7 @@ impl<'a> Element<'a> {
             items.push(Cow::Owned(clean(item).trim().to_string()));
             rest = behind;
         }
-        Value::List(items)
+        items
     }
 
     fn text_element(&self) -> &'a str {
@@ -254,6 +261,17 @@ mod tests {
         assert_eq!(inner("<DATELINE>x</DATELINE><DATE a=\"b\">y</DATE>", "DATE"), Some("y"));
         assert_eq!(inner("<D>x", "D"), Some("x"));
         assert_eq!(inner("<DD>", "D"), None);
+    }
+
+    #[test]
+    fn tags_are_the_items_of_all_lists_and_labels_those_of_topics() {
+        let content = "<DATE>x</DATE><TOPICS><D>cocoa</D></TOPICS><PLACES><D>usa</D><D>el-salvador</D></PLACES>\
+            <PEOPLE></PEOPLE><ORGS><D>opec</D></ORGS><EXCHANGES><D>nyse</D></EXCHANGES><COMPANIES></COMPANIES>";
+        let element = Element { attributes: "", content };
+        let list = |items: &[&'static str]| Value::List(items.iter().map(|&item| item.into()).collect());
+        assert_eq!(element.value("tags"), list(&["cocoa", "usa", "el-salvador", "opec", "nyse"]));
+        assert_eq!(element.value("labels"), list(&["cocoa"]));
+        assert_eq!(Element { attributes: "", content: "" }.value("tags"), list(&[]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! p(x) = Σ_k π_k N(x; μ_k, Σ_k). Each step computes the posteriors p(k | x) and then the π, μ, Σ most likely under
 //! them; the likelihood never falls (A. Dempster, N. Laird and D. Rubin, 1977). The covariance is one full matrix for
-//! all components, one number for all, or a diagonal for each.
+//! all components (`shared-full`, the default), one number for all (`shared-spherical`), or a diagonal for each.
 //!
 //! Why it is quick: with a covariance shared by all components, the part of the exponent that is quadratic in x is the
 //! same for all, so the posteriors need only x · Σ⁻¹μ_k, one n × d by d × K product; and Σ = (Σ xxᵀ − Σ_k N_k μ_k μ_kᵀ)/n,

@@ -6,6 +6,7 @@
 //!
 //! by stochastic gradient steps whose rate falls linearly; the v are the result. CBOW lets the mean of a window's v
 //! predict the word in its middle. Frequent words are passed over at random, and each window is cut to a random reach.
+//! Windows end with the document and go on from sentence to sentence within it.
 //! T. Mikolov and others, "Distributed representations of words and phrases and their compositionality" (2013); S. Ji
 //! and others, "Parallelizing word2vec in shared and distributed memory" (2016) for shared negatives.
 //!

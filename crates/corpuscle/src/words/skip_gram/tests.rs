@@ -76,3 +76,21 @@ fn a_raised_flag_stops_training() {
     run.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(matches!(small().fit(&tokens, &run), Err(Error::Cancelled)));
 }
+
+#[test]
+fn windows_end_with_the_document() {
+    let run = Run::new(3, 1).unwrap();
+    // A document has the words of its own number alone, so a span with two numbers would lie across two.
+    let texts: Vec<String> = (0..50).map(|number| format!("w{number} ").repeat(number + 2)).collect();
+    let tokens = WordsParams::default().tokenize(&texts, &run).unwrap();
+    let frequent = Frequent::of(&tokens, 1).unwrap();
+    let documents: Vec<u32> = (0..50).collect();
+    let slab = Slab::new(&documents, &tokens, &frequent, &vec![u32::MAX; frequent.counts.len()], &run, 5);
+    let mut words = 0;
+    for &span in &slab.spans {
+        let span = slab.span(span);
+        assert!(span.words.iter().all(|word| *word == span.words[0]) && span.end <= span.words.len());
+        words += span.end - span.start;
+    }
+    assert_eq!(words, tokens.n_tokens());
+}
