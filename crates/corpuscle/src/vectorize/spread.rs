@@ -3,8 +3,10 @@
 //! A sparse composite document has most of its values near zero; this counts them, so that a report can show the histogram, the
 //! share of zeros and the space that documents take before and after. O(values); nothing is held but the counts.
 
+use serde::Serialize;
+
 /// The values of documents before and after small ones are made zero.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     /// How many documents there are.
     pub documents: usize,

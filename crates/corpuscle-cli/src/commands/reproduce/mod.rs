@@ -189,6 +189,7 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "per_class": result.per_class.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "sprinkling": result.sprinkling,
+        "spread": result.spread,
         "reconstruction": result.reconstruction.iter().map(|(word, terms)| json!({
             "word": word, "terms": terms,
         })).collect::<Vec<_>>(),

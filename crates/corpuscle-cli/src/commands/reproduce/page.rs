@@ -6,6 +6,8 @@ use corpuscle::project::SprinklePoint;
 use corpuscle::report::html::{Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, Series};
 
+use corpuscle::vectorize::Spread;
+
 use super::text::{self, Table, draws};
 
 pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
@@ -73,6 +75,10 @@ fn sections(heading: String, protocol: &Protocol, result: &Reproduction, run: &R
     }
     if !result.reconstruction.is_empty() {
         sections.push(table("What words bring to mind", text::reconstruction(protocol, result)));
+    }
+    if let Some(values) = &result.spread {
+        sections.push(histogram(values));
+        sections.push(Section::Facts { heading: "Zeros and storage".into(), rows: text::storage(values) });
     }
     if !result.variability.is_empty() {
         sections.push(variability(result));
@@ -152,6 +158,24 @@ fn sprinkling(result: &Reproduction) -> Section {
                   original matrix."
             .into(),
     }
+}
+
+/// Figure 3 of the SCDV paper: how many values are how large before small ones are made zero.
+fn histogram(values: &Spread) -> Section {
+    let bins = values.histogram.len() as f64;
+    let middle = |bin: usize| f64::from(values.limit) * ((2.0 * bin as f64 + 1.0) / bins - 1.0);
+    // Nearly all values are near zero: only on a scale of powers of ten can the others be seen.
+    let points = values.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+    let points = points.map(|(bin, &count)| (middle(bin), (count as f64).log10())).collect();
+    let chart = LineChart {
+        title: "Values of document vectors before the cut".into(),
+        x_label: "value".into(),
+        y_label: "log10 of how many".into(),
+        series: vec![Series { name: "values".into(), points }],
+        log_x: false,
+    };
+    let caption = "Each point is a bin of equal width; a step of one upwards is ten times as many values.".into();
+    Section::Chart { heading: "How large the values are".into(), chart: chart.render(), caption }
 }
 
 fn variability(result: &Reproduction) -> Section {

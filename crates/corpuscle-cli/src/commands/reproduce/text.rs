@@ -2,6 +2,7 @@
 
 use corpuscle::Run;
 use corpuscle::experiment::{ClassMeans, Figure, Point, Protocol, Reproduction};
+use corpuscle::vectorize::Spread;
 
 use crate::output::{self, percent};
 
@@ -250,6 +251,18 @@ pub(super) fn sprinkling(result: &Reproduction) -> Table {
     });
     let columns = ["terms per class", "W/B of documents", "W/B of terms", "mean square distortion"];
     Table { columns: columns.map(String::from).to_vec(), rows: rows.collect() }
+}
+
+/// Zeros and bytes before and after small values are made zero.
+pub(super) fn storage(values: &Spread) -> Vec<(String, String)> {
+    let ([before, after], [whole, cut]) = (values.zeros(), values.sparse_bytes());
+    vec![
+        ("zeros before".into(), percent(before)),
+        ("zeros after".into(), percent(after)),
+        ("as a dense matrix".into(), output::bytes(values.dense_bytes())),
+        ("as a sparse matrix before".into(), output::bytes(whole)),
+        ("as a sparse matrix after".into(), output::bytes(cut)),
+    ]
 }
 
 /// The terms reconstructed of each word beside the paper's, and how many they have in common.

@@ -98,6 +98,9 @@ pub struct Protocol {
     /// What sprinkling does to the classes and to the matrix, over numbers of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprinkling: Option<Sprinkling>,
+    /// A recipe with `scdv`, whose values before and after small ones are made zero are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<String>,
     /// What words bring to mind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstruction: Option<Reconstruction>,
@@ -337,8 +340,8 @@ impl Protocol {
             }
         }
         let analysed = protocol.sprinkling.iter().map(|sprinkling| &sprinkling.recipe).chain(&protocol.variability);
-        let words = protocol.reconstruction.iter().map(|words| &words.recipe);
-        for recipe in analysed.chain(words) {
+        let words = filled.reconstruction.iter().map(|words| &words.recipe);
+        for recipe in analysed.chain(words).chain(&filled.spread) {
             Recipe::parse(recipe)?;
         }
         if protocol.draws_labels() && !(protocol.confusions.is_empty() && protocol.per_class.is_empty()) {
@@ -370,7 +373,8 @@ impl Protocol {
         let mut filled = self.clone();
         for (name, constant) in &self.constants {
             let value = if quick { constant.quick } else { constant.full };
-            for recipe in filled.systems.iter_mut().filter_map(|system| system.recipe.as_mut()) {
+            let systems = filled.systems.iter_mut().filter_map(|system| system.recipe.as_mut());
+            for recipe in systems.chain(&mut filled.spread) {
                 *recipe = recipe.replace(&format!("{{{name}}}"), &value.to_string());
             }
         }

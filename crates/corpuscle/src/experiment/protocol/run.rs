@@ -13,6 +13,7 @@ use crate::experiment::splits::{Split, k_folds};
 use crate::metrics::{ClassScore, Confusion, Evaluation};
 use crate::project::{SprinklePoint, sprinkle_curve};
 use crate::recipe::{Corpus, Recipe};
+use crate::vectorize::Spread;
 use crate::{Error, Result, Run};
 
 /// Folds by which values are chosen when there is no development part.
@@ -43,6 +44,8 @@ pub struct Reproduction {
     pub variability: Vec<(String, f64, f64)>,
     /// The analysis of plain sprinkling, means over the runs.
     pub sprinkling: Vec<SprinklePoint>,
+    /// How the values of the training documents are spread before small ones are made zero, and what is left, in the first run.
+    pub spread: Option<Spread>,
     /// What words bring to mind: the word and the terms reconstructed of it, largest first.
     pub reconstruction: Vec<(String, Vec<String>)>,
 }
@@ -116,6 +119,10 @@ impl Protocol {
         if let Some(asked) = &self.reconstruction {
             let draw = self.draw(documents, learnt, 0, run.seed())?;
             result.reconstruction = reconstruct(asked, documents, &draw.train, run)?;
+        }
+        if let Some(recipe) = &self.spread {
+            let draw = self.draw(documents, learnt, 0, run.seed())?;
+            result.spread = spread(&Recipe::parse(recipe)?, documents, &draw, run)?;
         }
         Ok(result)
     }
@@ -199,6 +206,7 @@ impl Protocol {
             sprinkling: means(&sprinkling),
             variability: variability_means(&variability),
             reconstruction: Vec::new(),
+            spread: None,
         })
     }
 
@@ -263,6 +271,7 @@ impl Protocol {
             sprinkling: Vec::new(),
             variability: Vec::new(),
             reconstruction: Vec::new(),
+            spread: None,
         })
     }
 
@@ -389,6 +398,19 @@ fn analyse(
     let recipe = Recipe::parse(&asked.recipe)?;
     let (x, labels) = corpora.represented(&recipe, documents, &draw.train, run)?;
     sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
+}
+
+/// Bins of the histogram of values; an odd number, so that zero is in the middle of one.
+const BINS: usize = 41;
+
+fn spread(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<Option<Spread>> {
+    let quiet = run.quiet();
+    let rows = [&draw.train[..], &draw.unlabelled].concat();
+    let mut corpus = Corpus::read(rows.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
+    let train: Vec<usize> = (0..draw.train.len()).collect();
+    corpus.labels = corpus.labels.only(&train);
+    let model = recipe.fit(&corpus, &quiet)?;
+    model.spread(&corpus.select(&train)?.tokens, BINS, &quiet)
 }
 
 /// Terms shown of each word.
