@@ -272,7 +272,8 @@ pub(super) fn reconstruction(protocol: &Protocol, result: &Reproduction) -> Tabl
         let theirs = asked.map_or(&[][..], |(_, terms)| terms);
         let both = ours.iter().filter(|&term| theirs.contains(term)).count();
         let word = if word.is_empty() { "(empty document)" } else { word };
-        vec![word.to_string(), ours.join(" "), theirs.join(" "), format!("{both} of {}", theirs.len())]
+        let ours = if ours.is_empty() { "not a word of our documents".to_string() } else { ours.join(" ") };
+        vec![word.to_string(), ours, theirs.join(" "), format!("{both} of {}", theirs.len())]
     });
     let columns = ["word", "ours, largest first", "paper", "in common"].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }

@@ -46,7 +46,8 @@ pub struct Reproduction {
     pub sprinkling: Vec<SprinklePoint>,
     /// How the values of the training documents are spread before small ones are made zero, and what is left, in the first run.
     pub spread: Option<Spread>,
-    /// What words bring to mind: the word and the terms reconstructed of it, largest first.
+    /// What words bring to mind: the word and the terms reconstructed of it, largest first; none of a word that is not in the
+    /// training part.
     pub reconstruction: Vec<(String, Vec<String>)>,
 }
 
@@ -426,12 +427,18 @@ fn reconstruct(
     let recipe = Recipe::parse(&asked.recipe)?;
     let corpus = Corpus::read(train.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
     let model = recipe.fit(&corpus, &quiet)?;
-    let words: Vec<&str> = asked.words.iter().map(|(word, _)| word.as_str()).collect();
-    let Some(lists) = model.reconstruct(&words, &quiet)? else {
+    // The empty document last: what an unknown word brings to mind is what that does.
+    let words: Vec<&str> = asked.words.iter().map(|(word, _)| word.as_str()).chain([""]).collect();
+    let Some(mut lists) = model.reconstruct(&words, &quiet)? else {
         return Err(Error::data(format!("`{recipe}` reconstructs no terms")));
     };
-    let shown = |list: Vec<(String, f32)>| list.into_iter().take(SHOWN).map(|(term, _)| term).collect();
-    Ok(words.into_iter().map(String::from).zip(lists.into_iter().map(shown)).collect())
+    let nothing = lists.pop();
+    let shown = |(word, list): (&str, Vec<(String, f32)>)| {
+        let known = word.is_empty() || Some(&list) != nothing.as_ref();
+        let terms = list.into_iter().take(if known { SHOWN } else { 0 }).map(|(term, _)| term);
+        (word.to_string(), terms.collect())
+    };
+    Ok(words.into_iter().zip(lists).map(shown).collect())
 }
 
 /// Precision and recall class by class; a run in which a class does not occur does not count for it.
