@@ -1,17 +1,21 @@
 //! A reproduction as a page.
 
+use std::collections::BTreeMap;
+
 use corpuscle::Run;
-use corpuscle::experiment::{Protocol, Reproduction, System};
+use corpuscle::experiment::{DocumentMap, Protocol, Reproduction, System};
 use corpuscle::project::SprinklePoint;
 use corpuscle::report::html::{Report, Section};
-use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, Series};
+use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, PointGroup, Scatter, Series};
 
 use corpuscle::vectorize::Spread;
 
 use super::text::{self, Table, draws};
 
 pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
-    let sections = sections("What this is".into(), protocol, result, run);
+    let (heading, paragraphs) = ("What this is".into(), vec![protocol.paper.clone(), protocol.note.clone()]);
+    let sections =
+        std::iter::once(Section::Text { heading, paragraphs }).chain(sections(protocol, result, run)).collect();
     Report { title: protocol.title.clone(), question: QUESTION.to_string(), sections }.render()
 }
 
@@ -41,13 +45,15 @@ pub(super) fn all(done: &[(Protocol, Reproduction)], skipped: &[String], run: &R
         all.push(Section::Text { heading: "Not run".into(), paragraphs: skipped.to_vec() });
     }
     for (protocol, result) in done {
-        all.extend(sections(protocol.title.clone(), protocol, result, run));
+        let paragraphs = vec![protocol.paper.clone(), protocol.note.clone()];
+        all.push(Section::Chapter { heading: protocol.title.clone(), paragraphs });
+        all.extend(sections(protocol, result, run));
     }
     Report { title: "Four papers, ours beside theirs".into(), question: QUESTION.to_string(), sections: all }.render()
 }
 
-fn sections(heading: String, protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<Section> {
-    let mut sections = vec![Section::Text { heading, paragraphs: vec![protocol.paper.clone(), protocol.note.clone()] }];
+fn sections(protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<Section> {
+    let mut sections = Vec::new();
     if protocol.systems.is_empty() {
         // Only words are looked at.
     } else if protocol.along.is_some() {
@@ -76,6 +82,7 @@ fn sections(heading: String, protocol: &Protocol, result: &Reproduction, run: &R
     if !result.reconstruction.is_empty() {
         sections.push(table("What words bring to mind", text::reconstruction(protocol, result)));
     }
+    sections.extend(result.maps.iter().map(map));
     if let Some(values) = &result.spread {
         sections.push(histogram(values));
         sections.push(Section::Facts { heading: "Zeros and storage".into(), rows: text::storage(values) });
@@ -157,6 +164,20 @@ fn sprinkling(result: &Reproduction) -> Section {
         caption: "From right to left with more sprinkled terms: further left is better separated, further up is more lost of the \
                   original matrix."
             .into(),
+    }
+}
+
+fn map(map: &DocumentMap) -> Section {
+    let mut groups: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for (class, point) in map.classes.iter().zip(&map.points) {
+        groups.entry(class).or_default().push((point[0], point[1]));
+    }
+    let groups = groups.into_iter().map(|(name, points)| PointGroup { name: name.into(), points }).collect();
+    Section::Chart {
+        heading: format!("A map of documents: {}", map.system),
+        chart: Scatter { title: format!("{}: documents it finds alike are near each other", map.system), groups }
+            .render(),
+        caption: format!("{} test documents, as evenly from every class as it has them; t-SNE.", map.points.len()),
     }
 }
 

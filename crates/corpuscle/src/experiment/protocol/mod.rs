@@ -10,7 +10,7 @@ mod draw;
 mod run;
 
 pub use draw::{Draw, Parts};
-pub use run::{Chosen, ClaimTest, ClassMeans, Point, Reproduction};
+pub use run::{Chosen, ClaimTest, ClassMeans, DocumentMap, Point, Reproduction};
 
 use std::collections::BTreeMap;
 
@@ -101,6 +101,9 @@ pub struct Protocol {
     /// A recipe with `scdv`, whose values before and after small ones are made zero are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<String>,
+    /// Systems, by their name and recipe, whose test documents are laid out on a map.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub maps: Vec<(String, String)>,
     /// What words bring to mind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstruction: Option<Reconstruction>,
@@ -341,7 +344,7 @@ impl Protocol {
         }
         let analysed = protocol.sprinkling.iter().map(|sprinkling| &sprinkling.recipe).chain(&protocol.variability);
         let words = filled.reconstruction.iter().map(|words| &words.recipe);
-        for recipe in analysed.chain(words).chain(&filled.spread) {
+        for recipe in analysed.chain(words).chain(&filled.spread).chain(filled.maps.iter().map(|(_, recipe)| recipe)) {
             Recipe::parse(recipe)?;
         }
         if protocol.draws_labels() && !(protocol.confusions.is_empty() && protocol.per_class.is_empty()) {
@@ -374,7 +377,8 @@ impl Protocol {
         for (name, constant) in &self.constants {
             let value = if quick { constant.quick } else { constant.full };
             let systems = filled.systems.iter_mut().filter_map(|system| system.recipe.as_mut());
-            for recipe in systems.chain(&mut filled.spread) {
+            let maps = filled.maps.iter_mut().map(|(_, recipe)| recipe);
+            for recipe in systems.chain(&mut filled.spread).chain(maps) {
                 *recipe = recipe.replace(&format!("{{{name}}}"), &value.to_string());
             }
         }

@@ -12,7 +12,8 @@ use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
 use crate::metrics::{ClassScore, Confusion, Evaluation};
 use crate::project::{SprinklePoint, sprinkle_curve};
-use crate::recipe::{Corpus, Recipe};
+use crate::recipe::{Corpus, Model, Recipe};
+use crate::report::map::{MapParams, sample_evenly};
 use crate::vectorize::Spread;
 use crate::{Error, Result, Run};
 
@@ -46,6 +47,8 @@ pub struct Reproduction {
     pub sprinkling: Vec<SprinklePoint>,
     /// How the values of the training documents are spread before small ones are made zero, and what is left, in the first run.
     pub spread: Option<Spread>,
+    /// Maps of test documents, in the first run.
+    pub maps: Vec<DocumentMap>,
     /// What words bring to mind: the word and the terms reconstructed of it, largest first; none of a word that is not in the
     /// training part.
     pub reconstruction: Vec<(String, Vec<String>)>,
@@ -60,6 +63,17 @@ pub struct ClassMeans {
     pub precision: f64,
     /// Share of the documents of this class that are given it.
     pub recall: f64,
+}
+
+/// Documents laid out in the plane, near each other where a system finds them alike.
+#[derive(Debug, Clone, Serialize)]
+pub struct DocumentMap {
+    /// The system.
+    pub system: String,
+    /// The class of each document.
+    pub classes: Vec<String>,
+    /// Where each document is.
+    pub points: Vec<[f64; 2]>,
 }
 
 /// The systems at one point of the curve.
@@ -124,6 +138,10 @@ impl Protocol {
         if let Some(recipe) = &self.spread {
             let draw = self.draw(documents, learnt, 0, run.seed())?;
             result.spread = spread(&Recipe::parse(recipe)?, documents, &draw, run)?;
+        }
+        for (system, recipe) in &self.maps {
+            let draw = self.draw(documents, learnt, 0, run.seed())?;
+            result.maps.push(map(system, &Recipe::parse(recipe)?, documents, &draw, run)?);
         }
         Ok(result)
     }
@@ -208,6 +226,7 @@ impl Protocol {
             variability: variability_means(&variability),
             reconstruction: Vec::new(),
             spread: None,
+            maps: Vec::new(),
         })
     }
 
@@ -273,6 +292,7 @@ impl Protocol {
             variability: Vec::new(),
             reconstruction: Vec::new(),
             spread: None,
+            maps: Vec::new(),
         })
     }
 
@@ -405,13 +425,37 @@ fn analyse(
 const BINS: usize = 41;
 
 fn spread(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<Option<Spread>> {
-    let quiet = run.quiet();
+    let train: Vec<&str> = draw.train.iter().map(|&row| documents[row].text.as_str()).collect();
+    let model = fitted(recipe, documents, draw, run)?;
+    model.spread(&recipe.words().tokenize(&train, &run.quiet())?, BINS, &run.quiet())
+}
+
+/// A recipe fitted on the training part of a draw and on texts that it may see without their labels.
+fn fitted(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<Model> {
     let rows = [&draw.train[..], &draw.unlabelled].concat();
+    let quiet = run.quiet();
     let mut corpus = Corpus::read(rows.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
-    let train: Vec<usize> = (0..draw.train.len()).collect();
-    corpus.labels = corpus.labels.only(&train);
-    let model = recipe.fit(&corpus, &quiet)?;
-    model.spread(&corpus.select(&train)?.tokens, BINS, &quiet)
+    corpus.labels = corpus.labels.only(&(0..draw.train.len()).collect::<Vec<_>>());
+    recipe.fit(&corpus, &quiet)
+}
+
+/// Points of a map.
+const MOST_POINTS: usize = 2000;
+
+fn map(system: &str, recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<DocumentMap> {
+    let quiet = run.quiet();
+    let model = fitted(recipe, documents, draw, run)?;
+    let labels = Labels::from_lists(draw.test.iter().map(|&row| documents[row].labels.as_deref()));
+    let first = |row: usize| labels.of(row).and_then(|classes| classes.first().copied());
+    let shown = sample_evenly(&(0..draw.test.len()).map(first).collect::<Vec<_>>(), MOST_POINTS);
+    let texts: Vec<&str> = shown.iter().map(|&row| documents[draw.test[row]].text.as_str()).collect();
+    let x = model.represent(&recipe.words().tokenize(&texts, &quiet)?, &quiet)?;
+    let name = |&row: &usize| first(row).map_or_else(String::new, |class| labels.classes()[class as usize].clone());
+    Ok(DocumentMap {
+        system: system.to_string(),
+        classes: shown.iter().map(name).collect(),
+        points: MapParams::default().lay_out(&x, &quiet)?.points,
+    })
 }
 
 /// Terms shown of each word.

@@ -45,6 +45,13 @@ pub struct Report {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Section {
+    /// The beginning of a chapter, for pages with many sections: only chapters and what stands before them are linked at the top.
+    Chapter {
+        /// Heading.
+        heading: String,
+        /// What it is about.
+        paragraphs: Vec<String>,
+    },
     /// Running text.
     Text {
         /// What it is about.
@@ -170,6 +177,7 @@ impl Section {
     pub fn heading(&self) -> &str {
         match self {
             Section::Text { heading, .. }
+            | Section::Chapter { heading, .. }
             | Section::Facts { heading, .. }
             | Section::Headline { heading, .. }
             | Section::Comparison { heading, .. }
@@ -190,7 +198,7 @@ impl Section {
 
     fn write(&self, out: &mut String) {
         match self {
-            Section::Text { paragraphs, .. } => {
+            Section::Text { paragraphs, .. } | Section::Chapter { paragraphs, .. } => {
                 for paragraph in paragraphs {
                     let _ = write!(out, "<p>{}</p>", escape(paragraph));
                 }
@@ -259,14 +267,18 @@ impl Report {
         }
         if self.sections.len() > 3 {
             out.push_str("<nav aria-label=\"Sections\">");
-            for (number, section) in self.sections.iter().enumerate() {
+            let is_chapter = |section: &Section| matches!(section, Section::Chapter { .. });
+            let first = self.sections.iter().position(is_chapter).unwrap_or(self.sections.len());
+            let linked = |(number, section): &(usize, &Section)| *number < first || is_chapter(section);
+            for (number, section) in self.sections.iter().enumerate().filter(linked) {
                 let _ = write!(out, "<a href=\"#part-{}\">{}</a> ", number + 1, escape(section.heading()));
             }
             out.push_str("</nav>");
         }
         out.push_str("</header>\n<main>");
         for (number, section) in self.sections.iter().enumerate() {
-            let _ = write!(out, "\n<section id=\"part-{}\"><h2>{}</h2>", number + 1, escape(section.heading()));
+            let class = if matches!(section, Section::Chapter { .. }) { " class=\"chapter\"" } else { "" };
+            let _ = write!(out, "\n<section id=\"part-{}\"{class}><h2>{}</h2>", number + 1, escape(section.heading()));
             section.write(&mut out);
             out.push_str("</section>");
         }
