@@ -15,7 +15,7 @@ pub use compare::{Comparison, Outcome, Outcomes, compare, compare_with};
 pub use label_curve::{CurvePoint, LabelCurve, LabelDraws, draw_labels, label_curves, tuned_label_curves};
 pub use objective::Objective;
 pub use protocol::{
-    Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, DocumentMap, Draw, Figure, Parts, Point, Protocol,
+    Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol,
     Reconstruction, Reproduction, Sprinkling, System,
 };
 pub use recommend::{Fate, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};

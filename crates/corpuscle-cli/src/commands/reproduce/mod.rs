@@ -74,19 +74,27 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
             WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", ")))
         })?
     };
-    let (protocol, result) = one(protocol, folder, args, run)?;
+    let done = one(protocol, folder, args, run)?;
     if let Some(path) = &args.report {
-        let page = page::page(&protocol, &result, run);
+        let page = page::page(&done, run);
         output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
     }
     if everywhere.json {
-        return output::print_json(&as_json(&protocol, &result, run));
+        return output::print_json(&as_json(&done.protocol, &done.result, run));
     }
-    output::print_text(&text::text(&protocol, &result, run))
+    output::print_text(&text::text(&done.protocol, &done.result, run))
+}
+
+/// A protocol that was run.
+struct Done {
+    protocol: Protocol,
+    result: Reproduction,
+    /// Only where there is a page to show them on.
+    maps: Vec<page::DocumentMap>,
 }
 
 /// Reads what a protocol needs and runs it.
-fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyhow::Result<(Protocol, Reproduction)> {
+fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyhow::Result<Done> {
     let protocol = protocol.filled(args.quick);
     let file = folder.join(&protocol.file).display().to_string();
     let (mut documents, mut learnt) = (Vec::new(), 0);
@@ -102,7 +110,11 @@ fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyho
     }
     let runs = args.runs.map(|runs| runs as usize).or(args.quick.then_some(QUICK));
     let result = protocol.run(&documents, learnt, runs, run)?;
-    Ok((protocol, result))
+    let maps = match args.report {
+        Some(_) => page::maps(&protocol, &documents, learnt, run)?,
+        None => Vec::new(),
+    };
+    Ok(Done { protocol, result, maps })
 }
 
 /// Every protocol whose data are there. Each is printed as soon as it is done, so that nothing is lost when a later one fails.
@@ -124,12 +136,12 @@ fn run_all(
             std::io::stderr().write_all(now.as_bytes())?;
         }
         let started = Instant::now();
-        let (protocol, result) = one(protocol, folder, args, run).with_context(|| protocol.name.clone())?;
+        let one = one(protocol, folder, args, run).with_context(|| protocol.name.clone())?;
         seconds.push(started.elapsed().as_secs_f64());
         if !everywhere.json {
-            output::print_text(&(text::text(&protocol, &result, run) + "\n"))?;
+            output::print_text(&(text::text(&one.protocol, &one.result, run) + "\n"))?;
         }
-        done.push((protocol, result));
+        done.push(one);
         if let Some(path) = &args.report {
             let page = page::all(&done, &skipped, run);
             output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
@@ -137,14 +149,14 @@ fn run_all(
     }
     if everywhere.json {
         let mut all = Vec::with_capacity(done.len());
-        for ((protocol, result), seconds) in done.iter().zip(&seconds) {
+        for (Done { protocol, result, .. }, seconds) in done.iter().zip(&seconds) {
             let mut one = as_json(protocol, result, run);
             one["seconds"] = json!(output::round(*seconds, 3));
             all.push(one);
         }
         return output::print_json(&json!({"protocols": all, "skipped": skipped}));
     }
-    let rows = done.iter().zip(&seconds).map(|((protocol, result), seconds)| {
+    let rows = done.iter().zip(&seconds).map(|(Done { protocol, result, .. }, seconds)| {
         let claims = result.points.iter().flat_map(|point| &point.claims);
         let held = claims.clone().filter(|claim| claim.holds).count();
         vec![protocol.name.clone(), format!("{held} of {}", claims.count()), format!("{seconds:.0} s")]

@@ -3,39 +3,45 @@
 use std::collections::BTreeMap;
 
 use corpuscle::Run;
-use corpuscle::experiment::{DocumentMap, Protocol, Reproduction, System};
+use corpuscle::corpus::Document;
+use corpuscle::experiment::{Protocol, Reproduction, System};
 use corpuscle::project::SprinklePoint;
 use corpuscle::report::html::{Report, Section};
+use corpuscle::report::map::{MapParams, sample_evenly};
 use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, PointGroup, Scatter, Series};
 
 use corpuscle::vectorize::Spread;
 
+use super::Done;
 use super::text::{self, Table, draws};
 
-pub(super) fn page(protocol: &Protocol, result: &Reproduction, run: &Run) -> String {
+pub(super) fn page(Done { protocol, result, maps }: &Done, run: &Run) -> String {
     let (heading, paragraphs) = ("What this is".into(), vec![protocol.paper.clone(), protocol.note.clone()]);
     let sections =
-        std::iter::once(Section::Text { heading, paragraphs }).chain(sections(protocol, result, run)).collect();
+        std::iter::once(Section::Text { heading, paragraphs }).chain(sections(protocol, result, maps, run)).collect();
     Report { title: protocol.title.clone(), question: QUESTION.to_string(), sections }.render()
 }
+
+/// Points of a map.
+const MOST_POINTS: usize = 2000;
 
 /// What every page asks.
 const QUESTION: &str = "Does what the paper reports hold here?";
 
 /// All protocols on one page: first every claim with its verdict, then one after the other.
-pub(super) fn all(done: &[(Protocol, Reproduction)], skipped: &[String], run: &Run) -> String {
+pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
     let held = |result: &Reproduction| {
         let claims = result.points.iter().flat_map(|point| &point.claims);
         (claims.clone().filter(|claim| claim.holds).count(), claims.count())
     };
-    let rows = done.iter().map(|(protocol, result)| {
+    let rows = done.iter().map(|Done { protocol, result, .. }| {
         let (held, all) = held(result);
         let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
         vec![protocol.title.clone(), protocol.paper.clone(), verdict]
     });
     let columns = ["table or figure", "paper", "claims"].map(String::from).to_vec();
     let mut all = vec![Section::Table { heading: "Every table and figure".into(), columns, rows: rows.collect() }];
-    let claims = done.iter().flat_map(|(protocol, result)| {
+    let claims = done.iter().flat_map(|Done { protocol, result, .. }| {
         let rows = text::claims(protocol, result).rows;
         rows.into_iter().map(|row| std::iter::once(protocol.title.clone()).chain(row).collect::<Vec<_>>())
     });
@@ -44,15 +50,15 @@ pub(super) fn all(done: &[(Protocol, Reproduction)], skipped: &[String], run: &R
     if !skipped.is_empty() {
         all.push(Section::Text { heading: "Not run".into(), paragraphs: skipped.to_vec() });
     }
-    for (protocol, result) in done {
+    for Done { protocol, result, maps } in done {
         let paragraphs = vec![protocol.paper.clone(), protocol.note.clone()];
         all.push(Section::Chapter { heading: protocol.title.clone(), paragraphs });
-        all.extend(sections(protocol, result, run));
+        all.extend(sections(protocol, result, maps, run));
     }
     Report { title: "Four papers, ours beside theirs".into(), question: QUESTION.to_string(), sections: all }.render()
 }
 
-fn sections(protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<Section> {
+fn sections(protocol: &Protocol, result: &Reproduction, maps: &[DocumentMap], run: &Run) -> Vec<Section> {
     let mut sections = Vec::new();
     if protocol.systems.is_empty() {
         // Only words are looked at.
@@ -82,7 +88,7 @@ fn sections(protocol: &Protocol, result: &Reproduction, run: &Run) -> Vec<Sectio
     if !result.reconstruction.is_empty() {
         sections.push(table("What words bring to mind", text::reconstruction(protocol, result)));
     }
-    sections.extend(result.maps.iter().map(map));
+    sections.extend(maps.iter().map(map));
     if let Some(values) = &result.spread {
         sections.push(histogram(values));
         sections.push(Section::Facts { heading: "Zeros and storage".into(), rows: text::storage(values) });
@@ -165,6 +171,31 @@ fn sprinkling(result: &Reproduction) -> Section {
                   original matrix."
             .into(),
     }
+}
+
+/// Documents laid out in the plane, near each other where a system finds them alike.
+pub(super) struct DocumentMap {
+    system: String,
+    classes: Vec<String>,
+    points: Vec<[f64; 2]>,
+}
+
+/// The maps that a protocol asks for.
+pub(super) fn maps(
+    protocol: &Protocol,
+    documents: &[Document],
+    learnt: usize,
+    run: &Run,
+) -> anyhow::Result<Vec<DocumentMap>> {
+    let mut maps = Vec::with_capacity(protocol.maps.len());
+    for (system, x, labels) in protocol.mapped(documents, learnt, run)? {
+        let first = |row: usize| labels.of(row).and_then(|classes| classes.first().copied());
+        let shown = sample_evenly(&(0..labels.len()).map(first).collect::<Vec<_>>(), MOST_POINTS);
+        let name = |&row: &usize| first(row).map_or_else(String::new, |class| labels.classes()[class as usize].clone());
+        let points = MapParams::default().lay_out(&x.select_rows(&shown), &run.quiet())?.points;
+        maps.push(DocumentMap { system, classes: shown.iter().map(name).collect(), points });
+    }
+    Ok(maps)
 }
 
 fn map(map: &DocumentMap) -> Section {

@@ -10,7 +10,7 @@ mod draw;
 mod run;
 
 pub use draw::{Draw, Parts};
-pub use run::{Chosen, ClaimTest, ClassMeans, DocumentMap, Point, Reproduction};
+pub use run::{Chosen, ClaimTest, ClassMeans, Point, Reproduction};
 
 use std::collections::BTreeMap;
 

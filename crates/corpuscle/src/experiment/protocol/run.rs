@@ -10,10 +10,10 @@ use crate::experiment::compare::{Outcome, Tokenised};
 use crate::experiment::label_curve::{CurvePoint, LabelDraws, tuned_label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
+use crate::matrix::Matrix;
 use crate::metrics::{ClassScore, Confusion, Evaluation};
 use crate::project::{SprinklePoint, sprinkle_curve};
 use crate::recipe::{Corpus, Model, Recipe};
-use crate::report::map::{MapParams, sample_evenly};
 use crate::vectorize::Spread;
 use crate::{Error, Result, Run};
 
@@ -47,8 +47,6 @@ pub struct Reproduction {
     pub sprinkling: Vec<SprinklePoint>,
     /// How the values of the training documents are spread before small ones are made zero, and what is left, in the first run.
     pub spread: Option<Spread>,
-    /// Maps of test documents, in the first run.
-    pub maps: Vec<DocumentMap>,
     /// What words bring to mind: the word and the terms reconstructed of it, largest first; none of a word that is not in the
     /// training part.
     pub reconstruction: Vec<(String, Vec<String>)>,
@@ -63,17 +61,6 @@ pub struct ClassMeans {
     pub precision: f64,
     /// Share of the documents of this class that are given it.
     pub recall: f64,
-}
-
-/// Documents laid out in the plane, near each other where a system finds them alike.
-#[derive(Debug, Clone, Serialize)]
-pub struct DocumentMap {
-    /// The system.
-    pub system: String,
-    /// The class of each document.
-    pub classes: Vec<String>,
-    /// Where each document is.
-    pub points: Vec<[f64; 2]>,
 }
 
 /// The systems at one point of the curve.
@@ -139,11 +126,22 @@ impl Protocol {
             let draw = self.draw(documents, learnt, 0, run.seed())?;
             result.spread = spread(&Recipe::parse(recipe)?, documents, &draw, run)?;
         }
-        for (system, recipe) in &self.maps {
-            let draw = self.draw(documents, learnt, 0, run.seed())?;
-            result.maps.push(map(system, &Recipe::parse(recipe)?, documents, &draw, run)?);
-        }
         Ok(result)
+    }
+
+    /// What each of the recipes that [`Protocol::maps`] names makes of the test documents of the first run, and their labels.
+    pub fn mapped(&self, documents: &[Document], learnt: usize, run: &Run) -> Result<Vec<(String, Matrix, Labels)>> {
+        let (documents, learnt) = self.taking_part(documents, learnt)?;
+        let draw = self.draw(&documents, learnt, 0, run.seed())?;
+        let texts: Vec<&str> = draw.test.iter().map(|&row| documents[row].text.as_str()).collect();
+        let labels = Labels::from_lists(draw.test.iter().map(|&row| documents[row].labels.as_deref()));
+        let one = |(system, recipe): &(String, String)| {
+            let (recipe, quiet) = (Recipe::parse(recipe)?, run.quiet());
+            let model = fitted(&recipe, &documents, &draw, run)?;
+            let x = model.represent(&recipe.words().tokenize(&texts, &quiet)?, &quiet)?;
+            Ok((system.clone(), x, labels.clone()))
+        };
+        self.maps.iter().map(one).collect()
     }
 
     fn run_draws(&self, documents: &[Document], learnt: usize, runs: usize, run: &Run) -> Result<Reproduction> {
@@ -226,7 +224,6 @@ impl Protocol {
             variability: variability_means(&variability),
             reconstruction: Vec::new(),
             spread: None,
-            maps: Vec::new(),
         })
     }
 
@@ -292,7 +289,6 @@ impl Protocol {
             variability: Vec::new(),
             reconstruction: Vec::new(),
             spread: None,
-            maps: Vec::new(),
         })
     }
 
@@ -437,25 +433,6 @@ fn fitted(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Re
     let mut corpus = Corpus::read(rows.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
     corpus.labels = corpus.labels.only(&(0..draw.train.len()).collect::<Vec<_>>());
     recipe.fit(&corpus, &quiet)
-}
-
-/// Points of a map.
-const MOST_POINTS: usize = 2000;
-
-fn map(system: &str, recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<DocumentMap> {
-    let quiet = run.quiet();
-    let model = fitted(recipe, documents, draw, run)?;
-    let labels = Labels::from_lists(draw.test.iter().map(|&row| documents[row].labels.as_deref()));
-    let first = |row: usize| labels.of(row).and_then(|classes| classes.first().copied());
-    let shown = sample_evenly(&(0..draw.test.len()).map(first).collect::<Vec<_>>(), MOST_POINTS);
-    let texts: Vec<&str> = shown.iter().map(|&row| documents[draw.test[row]].text.as_str()).collect();
-    let x = model.represent(&recipe.words().tokenize(&texts, &quiet)?, &quiet)?;
-    let name = |&row: &usize| first(row).map_or_else(String::new, |class| labels.classes()[class as usize].clone());
-    Ok(DocumentMap {
-        system: system.to_string(),
-        classes: shown.iter().map(name).collect(),
-        points: MapParams::default().lay_out(&x, &quiet)?.points,
-    })
 }
 
 /// Terms shown of each word.
