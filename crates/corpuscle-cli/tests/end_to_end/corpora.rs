@@ -100,6 +100,6 @@ fn a_protocol_of_ones_own_draws_labels_and_shows_what_only_a_paper_has() {
     assert!(result["reconstruction"][0]["terms"].as_array().unwrap().iter().any(|term| term == "printer"));
     let text = place.ok(&["reproduce", "own.json", "--data", ".", "-q"]);
     assert!(text.contains("71.50 %") && text.contains('–') && !text.contains("NaN"), "{text}");
-    place.write("own.json", &protocol.replace("\"validation\": 0.25,", ""));
+    place.write("own.json", protocol.replace("\"validation\": 0.25,", ""));
     assert!(place.fails(1, &["reproduce", "own.json", "--data", ".", "-q"]).contains("validation"));
 }
