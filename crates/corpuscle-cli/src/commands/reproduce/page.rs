@@ -37,15 +37,19 @@ pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
     let rows = done.iter().map(|Done { protocol, result, .. }| {
         let (held, all) = held(result);
         let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
-        vec![protocol.title.clone(), protocol.paper.clone(), verdict]
+        vec![protocol.title.clone(), verdict]
     });
-    let columns = ["table or figure", "paper", "claims"].map(String::from).to_vec();
+    let columns = ["table or figure", "claims"].map(String::from).to_vec();
     let mut all = vec![Section::Table { heading: "Every table and figure".into(), columns, rows: rows.collect() }];
+    // The interval stands in each chapter's own table.
     let claims = done.iter().flat_map(|Done { protocol, result, .. }| {
-        let rows = text::claims(protocol, result).rows;
-        rows.into_iter().map(|row| std::iter::once(protocol.title.clone()).chain(row).collect::<Vec<_>>())
+        let rows = text::claims(protocol, result).rows.into_iter();
+        rows.filter_map(|row| {
+            let [claim, difference, _, p, verdict] = <[String; 5]>::try_from(row).ok()?;
+            Some(vec![format!("{}: {claim}", protocol.title), difference, p, verdict])
+        })
     });
-    let columns = ["where", "claim", "difference", "95 % interval", "p", "verdict"].map(String::from).to_vec();
+    let columns = ["claim", "difference", "p", "verdict"].map(String::from).to_vec();
     all.push(Section::Table { heading: "Every claim with its verdict".into(), columns, rows: claims.collect() });
     if !skipped.is_empty() {
         all.push(Section::Text { heading: "Not run".into(), paragraphs: skipped.to_vec() });
