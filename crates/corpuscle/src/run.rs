@@ -176,19 +176,7 @@ impl Run {
 
     /// Runs `work` where rayon's parallel iterators use this run's workers.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        if self.inline {
-            return work();
-        }
-        // The pool meets one kind of work only: rayon's machinery is compiled once and not for each of a hundred callers.
-        let (mut work, mut result) = (Some(work), None);
-        let mut task = || result = work.take().map(|work| work());
-        self.enter(&mut task);
-        // `enter` returns when the task has, or not at all.
-        result.unwrap_or_else(|| std::panic::resume_unwind(Box::new("the pool did not run its work")))
-    }
-
-    fn enter(&self, task: &mut (dyn FnMut() + Send)) {
-        self.pool.install(task);
+        if self.inline { work() } else { self.pool.install(work) }
     }
 
     /// A random stream of its own for each `stream` number: give each class, fold or chunk its own.

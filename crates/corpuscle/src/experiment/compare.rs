@@ -172,28 +172,27 @@ impl Tokenised {
     }
 
     /// A figure of a recipe over folds of the rows `learnt`, added up, where the representation is fitted once on the texts of all
-    /// of them and only the classifier fold by fold; for representations that know no labels.
+    /// of them and of the rows `unlabelled`, and only the classifier fold by fold; for representations that know no labels.
     pub(super) fn on_fixed_vectors(
         &mut self,
         recipe: &Recipe,
         documents: &[Document],
-        learnt: &Split,
+        [learnt, unlabelled]: [&[usize]; 2],
         folds: &[Split],
         run: &Run,
         figure: impl Fn(&Evaluation, &Outcome) -> f64,
     ) -> Result<f64> {
         let run = run.quiet();
         let corpus = self.corpus(recipe, documents, &run)?;
-        let rows = [&learnt.train[..], &learnt.test].concat();
-        let places: HashMap<usize, usize> = rows.iter().enumerate().map(|(place, &row)| (row, place)).collect();
-        let mut train = corpus.select(&rows)?;
+        let places: HashMap<usize, usize> = learnt.iter().enumerate().map(|(place, &row)| (row, place)).collect();
+        let mut train = with_texts(corpus, learnt, unlabelled)?;
         let labels = train.labels.clone();
         let represented = recipe.represent(&train, &run)?;
         let mut sum = 0.0;
         for fold in folds {
             run.check()?;
-            train.labels =
-                labels.only(&fold.train.iter().filter_map(|row| places.get(row).copied()).collect::<Vec<_>>());
+            let kept: Vec<usize> = fold.train.iter().filter_map(|row| places.get(row).copied()).collect();
+            train.labels = labels.only(&kept);
             let model = recipe.fit_classifier(&represented, &train, &run)?;
             let test = corpus.select(&fold.test)?;
             let x = model.represent(&test.tokens, &run)?;
@@ -219,6 +218,18 @@ impl Tokenised {
         };
         let both = before.into_iter().zip(after).filter(|(before, _)| before.documents > 0);
         Ok(both.map(|(before, after)| (before.topic.clone(), before.total, after.total)).collect())
+    }
+
+    /// A recipe fitted on the rows `learnt` and on the texts of the rows `unlabelled`.
+    pub(super) fn fitted(
+        &mut self,
+        recipe: &Recipe,
+        documents: &[Document],
+        [learnt, unlabelled]: [&[usize]; 2],
+        run: &Run,
+    ) -> Result<Model> {
+        let run = run.quiet();
+        recipe.fit(&with_texts(self.corpus(recipe, documents, &run)?, learnt, unlabelled)?, &run)
     }
 
     /// What a recipe without a classifier makes of the rows it is fitted on, and their labels.
@@ -256,6 +267,15 @@ pub(super) fn timed<R>(run: &Run, work: impl FnOnce() -> Result<R>) -> Result<(R
     Ok((result, started.elapsed().as_secs_f64() + run.saved_seconds() - saved))
 }
 
+/// The rows `learnt` with their labels, and behind them the rows `unlabelled` without.
+fn with_texts(corpus: &Corpus, learnt: &[usize], unlabelled: &[usize]) -> Result<Corpus> {
+    let mut all = corpus.select(&[learnt, unlabelled].concat())?;
+    if !unlabelled.is_empty() {
+        all.labels = all.labels.only(&(0..learnt.len()).collect::<Vec<_>>());
+    }
+    Ok(all)
+}
+
 /// Texts of the rows `unlabelled` are learnt from too, their labels are not.
 fn fit_and_measure(
     recipe: &Recipe,
@@ -264,10 +284,7 @@ fn fit_and_measure(
     unlabelled: &[usize],
     run: &Run,
 ) -> Result<(Outcome, Evaluation)> {
-    let mut train = corpus.select(&[&split.train, unlabelled].concat())?;
-    if !unlabelled.is_empty() {
-        train.labels = train.labels.only(&(0..split.train.len()).collect::<Vec<_>>());
-    }
+    let train = with_texts(corpus, &split.train, unlabelled)?;
     let test = corpus.select(&split.test)?;
     let (represented, represent_seconds) = timed(run, || recipe.represent(&train, run))?;
     let (model, classify_seconds) = timed(run, || recipe.fit_classifier(&represented, &train, run))?;

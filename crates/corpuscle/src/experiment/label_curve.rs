@@ -3,7 +3,8 @@
 //! Representations are fitted on the whole training part, as they may be when labels and not documents are scarce, and
 //! classifiers on the labels that are left. A representation that knows no labels is fitted once for all draws, which is
 //! what makes a curve cheap; one that does (`ig`, `sprinkle`, `dcot(noise=auto)`) is fitted anew in every draw, on the
-//! labels of that draw alone.
+//! labels of that draw alone. Where a system is one of several candidates, every draw takes the one that does best on rows set
+//! aside for that ([`tuned_label_curves`]).
 //!
 //! ```
 //! use corpuscle::{Run, corpus, experiment::{random_splits, label_curves}, recipe::Recipe};
@@ -17,6 +18,8 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+use std::sync::Arc;
+
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
@@ -24,7 +27,9 @@ use super::compare::{Outcome, Tokenised, measure, timed};
 use super::significance::mean_and_deviation;
 use super::splits::Split;
 use crate::corpus::{Document, Labels};
-use crate::recipe::Recipe;
+use crate::matrix::Matrix;
+use crate::recipe::{Corpus, Model, Recipe};
+use crate::text::Tokens;
 use crate::{Error, Result, Run};
 
 /// What a recipe does as its labels grow in number.
@@ -123,7 +128,7 @@ pub fn tuned_label_curves(
     asked: &LabelDraws,
     run: &Run,
 ) -> Result<Vec<LabelCurve>> {
-    let LabelDraws { counts, draws, each_class, validation } = asked;
+    let LabelDraws { counts, draws, validation, .. } = asked;
     if systems.is_empty() || systems.iter().any(Vec::is_empty) || counts.is_empty() || *draws == 0 {
         return Err(Error::data("a label curve needs at least one recipe, one number of labels and one draw"));
     }
@@ -131,99 +136,121 @@ pub fn tuned_label_curves(
         return Err(Error::data("to choose among recipes a label curve needs rows to validate on"));
     }
     let all = split.train.iter().filter(|&&row| documents[row].labels.is_some()).count();
-    // As many labels as there are leave nothing to draw.
-    let drawn = |count: usize| if count >= all { 1 } else { *draws };
     let counts: Vec<usize> = counts.iter().map(|count| count.unwrap_or(all).min(all)).collect();
     let candidates: usize = systems.iter().map(Vec::len).sum();
-    let steps = candidates * counts.iter().map(|&count| drawn(count)).sum::<usize>();
-    let held_rows: Vec<usize> = validation.iter().map(|&place| split.train[place]).collect();
+    let steps = candidates * counts.iter().map(|&count| drawn(count, all, *draws)).sum::<usize>();
     let mut corpora = Tokenised::default();
     run.watch("compare", Some(steps as u64), || {
-        let quiet = run.quiet().sharing();
+        let sharing = run.sharing();
         let mut curves = Vec::with_capacity(systems.len());
         for candidates in systems {
-            let mut best: Option<LabelCurve> = None;
-            let mut most: Vec<Vec<f64>> = Vec::new();
+            let choosing = candidates.len() > 1;
+            let mut best: Option<Candidate> = None;
             // One candidate after the other: no more than one representation is held.
             for (number, recipe) in candidates.iter().enumerate() {
-                let corpus = corpora.corpus(recipe, documents, &quiet)?;
-                let mut train = corpus.select(&split.train)?;
-                let test = corpus.select(&split.test)?;
-                let held = if candidates.len() > 1 { Some(corpus.select(&held_rows)?) } else { None };
-                let labels = train.labels.clone();
-                let mut is_held = vec![false; train.labels.len()];
-                validation.iter().for_each(|&place| is_held[place] = true);
-                let pool: Vec<usize> = labels.labelled_rows().into_iter().filter(|&row| !is_held[row]).collect();
-                let pool = labels.only(&pool);
-                let (shared, represent_seconds) = match recipe.representation_needs_labels() {
-                    None => {
-                        let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
-                        (Some(shared), seconds)
-                    }
-                    Some(_) => (None, 0.0),
-                };
-                let (mut x, mut held_x) = (None, None);
-                let mut points = Vec::with_capacity(counts.len());
-                let mut scores = Vec::with_capacity(counts.len());
-                for &count in &counts {
-                    let mut point = CurvePoint { labels: count, draws: Vec::new(), chosen: Vec::new() };
-                    let mut right = Vec::new();
-                    for draw in 0..drawn(count) {
-                        run.check()?;
-                        let kept = draw_labels(&pool, count, *each_class, draw as u64, &quiet);
-                        train.labels = labels.only(&kept);
-                        let fit = |train: &_| {
-                            timed(&quiet, || match &shared {
-                                Some(represented) => recipe.fit_classifier(represented, train, &quiet),
-                                None => recipe.fit(train, &quiet),
-                            })
-                        };
-                        let (mut model, mut seconds) = fit(&train)?;
-                        if let Some(held) = &held {
-                            if held_x.is_none() || shared.is_none() {
-                                held_x = Some(model.represent(&held.tokens, &quiet)?);
-                            }
-                            if let Some(x) = &held_x {
-                                right.push(measure(&model, x, &held.labels, 0.0, &quiet)?.0.accuracy);
-                            }
-                        }
-                        if count == all && kept.len() < all {
-                            train.labels = labels.clone();
-                            (model, seconds) = fit(&train)?;
-                        }
-                        if x.is_none() || shared.is_none() {
-                            x = Some(model.represent(&test.tokens, &quiet)?);
-                        }
-                        if let Some(x) = &x {
-                            point.draws.push(measure(&model, x, &test.labels, seconds, &quiet)?.0);
-                        }
-                        if held.is_some() {
-                            point.chosen.push(number);
-                        }
-                        run.advance(1);
-                    }
-                    points.push(point);
-                    scores.push(right);
-                }
-                let curve = LabelCurve { recipe: recipe.to_string(), represent_seconds, points };
+                let corpus = corpora.corpus(recipe, documents, &sharing.quiet())?;
+                let found = Candidate::measure((number, recipe), corpus, split, asked, &counts, choosing, &sharing)?;
                 match &mut best {
-                    None => (best, most) = (Some(curve), scores),
-                    Some(best) => best.take_better(curve, &mut most, &scores),
+                    None => best = Some(found),
+                    Some(best) => best.take_better(found),
                 }
             }
-            curves.extend(best);
+            curves.extend(best.map(|best| best.curve));
         }
         Ok(curves)
     })
 }
 
-impl LabelCurve {
-    /// Takes each draw of `other` that does better on the validation rows: `most` is what was reached there so far.
-    fn take_better(&mut self, other: LabelCurve, most: &mut [Vec<f64>], reached: &[Vec<f64>]) {
-        self.represent_seconds = self.represent_seconds.max(other.represent_seconds);
-        for ((own, other), (most, reached)) in
-            self.points.iter_mut().zip(other.points).zip(most.iter_mut().zip(reached))
-        {
+/// Draws of so many of all labels: as many as there are leave nothing to draw.
+fn drawn(count: usize, all: usize, draws: usize) -> usize {
+    if count >= all { 1 } else { draws }
+}
+
+/// What one candidate does.
+struct Candidate {
+    curve: LabelCurve,
+    /// Its accuracy on the validation rows in every draw of every point; empty where there is nothing to choose.
+    right: Vec<Vec<f64>>,
+}
+
+impl Candidate {
+    fn measure(
+        (number, recipe): (usize, &Recipe),
+        corpus: &Corpus,
+        split: &Split,
+        LabelDraws { draws, each_class, validation, .. }: &LabelDraws,
+        counts: &[usize],
+        choosing: bool,
+        run: &Run,
+    ) -> Result<Self> {
+        let quiet = run.quiet();
+        let mut train = corpus.select(&split.train)?;
+        let test = corpus.select(&split.test)?;
+        let held_rows: Vec<usize> = validation.iter().map(|&place| split.train[place]).collect();
+        let held = if choosing { Some(corpus.select(&held_rows)?) } else { None };
+        let labels = train.labels.clone();
+        let all = labels.labelled_rows();
+        let mut is_held = vec![false; labels.len()];
+        validation.iter().for_each(|&place| is_held[place] = true);
+        let pool = labels.only(&all.iter().copied().filter(|&row| !is_held[row]).collect::<Vec<_>>());
+        let (shared, represent_seconds) = match recipe.representation_needs_labels() {
+            None => {
+                let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
+                (Some(shared), seconds)
+            }
+            Some(_) => (None, 0.0),
+        };
+        let mut fit = |kept: &[usize]| {
+            train.labels = labels.only(kept);
+            timed(&quiet, || match &shared {
+                Some(represented) => recipe.fit_classifier(represented, &train, &quiet),
+                None => recipe.fit(&train, &quiet),
+            })
+        };
+        // What a shared representation makes of rows is the same in every draw.
+        let (mut test_x, mut held_x) = (None, None);
+        let represented = |x: &mut Option<Arc<Matrix>>, model: &Model, tokens: &Tokens| -> Result<Arc<Matrix>> {
+            match x {
+                Some(x) if shared.is_some() => Ok(Arc::clone(x)),
+                _ => Ok(Arc::clone(x.insert(Arc::new(model.represent(tokens, &quiet)?)))),
+            }
+        };
+        let mut points = Vec::with_capacity(counts.len());
+        let mut right = Vec::with_capacity(counts.len());
+        for &count in counts {
+            let mut point = CurvePoint { labels: count, draws: Vec::new(), chosen: Vec::new() };
+            let mut right_of_draws = Vec::new();
+            for draw in 0..drawn(count, all.len(), *draws) {
+                run.check()?;
+                let kept = draw_labels(&pool, count, *each_class, draw as u64, &quiet);
+                let mut fitted = None;
+                if let Some(held) = &held {
+                    let (model, seconds) = fit(&kept)?;
+                    let x = represented(&mut held_x, &model, &held.tokens)?;
+                    right_of_draws.push(measure(&model, &x, &held.labels, 0.0, &quiet)?.0.accuracy);
+                    point.chosen.push(number);
+                    fitted = Some((model, seconds));
+                }
+                // With all labels left the validation rows are learnt from too.
+                let (model, seconds) = match fitted.filter(|_| count < all.len() || kept.len() == all.len()) {
+                    Some(fitted) => fitted,
+                    None => fit(if count < all.len() { &kept } else { &all })?,
+                };
+                let x = represented(&mut test_x, &model, &test.tokens)?;
+                point.draws.push(measure(&model, &x, &test.labels, seconds, &quiet)?.0);
+                run.advance(1);
+            }
+            points.push(point);
+            right.push(right_of_draws);
+        }
+        Ok(Candidate { curve: LabelCurve { recipe: recipe.to_string(), represent_seconds, points }, right })
+    }
+
+    /// Takes each draw of `other` that does better on the validation rows.
+    fn take_better(&mut self, other: Candidate) {
+        self.curve.represent_seconds = self.curve.represent_seconds.max(other.curve.represent_seconds);
+        let own = self.curve.points.iter_mut().zip(&mut self.right);
+        for ((own, most), (other, reached)) in own.zip(other.curve.points.into_iter().zip(other.right)) {
             for (draw, (outcome, chosen)) in other.draws.into_iter().zip(other.chosen).enumerate() {
                 if reached[draw] > most[draw] {
                     (own.draws[draw], own.chosen[draw], most[draw]) = (outcome, chosen, reached[draw]);

@@ -2,8 +2,9 @@
 //!
 //! A document is Σ_w count(w) · weight(w) · (P(c_1|w)·w⃗ ⊕ … ⊕ P(c_K|w)·w⃗), made of unit length, then thinned out: an
 //! entry whose size is below p/100 · t becomes zero, where t = (|mean of the row minima| + |mean of the row maxima|)/2
-//! over the labelled ones of the fitted documents, or all when none is labelled. Neither the words × K·d table nor a dense documents × K·d matrix is ever held: a worker
-//! has one document at a time, and the fitted ones are made twice, once for t and once for their rows.
+//! over the labelled ones of the fitted documents, or all when none is labelled. Neither the words × K·d table nor a dense
+//! documents × K·d matrix is ever held: a worker has one document at a time, and the fitted ones are made twice, once for t
+//! and once for their rows.
 //!
 //! O(distinct words of the document · clusters of a word · d + K·d) per document.
 
@@ -80,22 +81,11 @@ impl CompositeModel {
             let some = (1..tokens.n_documents()).contains(&labelled.len());
             let own = if some { Some(tokens.select(labelled)?) } else { None };
             let training = own.as_ref().unwrap_or(tokens);
-            let ends = composite.space.for_each(
-                training,
-                run,
-                || composite.scratch(),
-                |scratch, _, entries| {
-                    composite.compose(scratch, entries);
-                    let mut ends = (0f32, 0f32);
-                    for part in composite.parts(scratch) {
-                        ends = part.iter().fold(ends, |ends, &value| (ends.0.min(value), ends.1.max(value)));
-                    }
-                    composite.clear(scratch);
-                    ends
-                },
-            )?;
+            let ends = composite.of_each(training, run, |values| {
+                values.fold((0f32, 0f32), |ends, &value| (ends.0.min(value), ends.1.max(value)))
+            })?;
             let (mut least, mut most) = (0f64, 0f64);
-            for (low, high) in ends.into_iter().flatten() {
+            for (low, high) in ends {
                 least += f64::from(low);
                 most += f64::from(high);
             }
@@ -157,6 +147,27 @@ impl CompositeModel {
     fn scratch(&self) -> Scratch {
         let k = self.posteriors.cols();
         Scratch { sums: vec![0.0; self.n_columns()], touched: vec![false; k], members: vec![0.0; k] }
+    }
+
+    /// What `of` makes of every document's values before the cut, those of clusters without a word left out.
+    fn of_each<R: Send>(
+        &self,
+        tokens: &Tokens,
+        run: &Run,
+        of: impl Fn(&mut dyn Iterator<Item = &f32>) -> R + Sync,
+    ) -> Result<Vec<R>> {
+        let pieces = self.space.for_each(
+            tokens,
+            run,
+            || self.scratch(),
+            |scratch, _, entries| {
+                self.compose(scratch, entries);
+                let found = of(&mut self.parts(scratch).flatten());
+                self.clear(scratch);
+                found
+            },
+        )?;
+        Ok(pieces.into_iter().flatten().collect())
     }
 
     /// The parts of a document that are not zero.
@@ -226,33 +237,15 @@ impl CompositeModel {
     /// left afterwards.
     pub fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Spread> {
         let cut = self.cut.max(f32::MIN_POSITIVE);
-        let largest = |limit: f32, part: &[f32]| part.iter().fold(limit, |limit, value| limit.max(value.abs()));
-        let sizes = self.space.for_each(
-            tokens,
-            run,
-            || self.scratch(),
-            |scratch, _, entries| {
-                self.compose(scratch, entries);
-                let limit = self.parts(scratch).fold(0f32, largest);
-                self.clear(scratch);
-                limit
-            },
-        )?;
-        let limit = sizes.into_iter().flatten().fold(0f32, f32::max);
-        let counts = self.space.for_each(
-            tokens,
-            run,
-            || self.scratch(),
-            |scratch, _, entries| {
-                self.compose(scratch, entries);
-                let mut counts = Counts::new(bins, limit);
-                self.parts(scratch).flatten().for_each(|&value| counts.add(value, cut));
-                self.clear(scratch);
-                counts
-            },
-        )?;
+        let sizes = self.of_each(tokens, run, |values| values.fold(0f32, |limit, value| limit.max(value.abs())))?;
+        let limit = sizes.into_iter().fold(0f32, f32::max);
+        let counts = self.of_each(tokens, run, |values| {
+            let mut counts = Counts::new(bins, limit);
+            values.for_each(|&value| counts.add(value, cut));
+            counts
+        })?;
         let mut all = Counts::new(bins, limit);
-        counts.iter().flatten().for_each(|counts| all.merge(counts));
+        counts.iter().for_each(|counts| all.merge(counts));
         Ok(all.spread(tokens.n_documents(), self.n_columns()))
     }
 

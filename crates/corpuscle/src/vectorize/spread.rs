@@ -1,7 +1,8 @@
 //! How the values of documents are spread, and what making small ones zero leaves of them.
 //!
 //! A sparse composite document has most of its values near zero; this counts them, so that a report can show the histogram, the
-//! share of zeros and the space that documents take before and after. O(values); nothing is held but the counts.
+//! share of zeros and the space that documents take before and after. O(values) of time; what is held is a histogram for each
+//! document.
 
 use serde::Serialize;
 

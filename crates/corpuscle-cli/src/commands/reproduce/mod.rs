@@ -157,9 +157,8 @@ fn run_all(
         return output::print_json(&json!({"protocols": all, "skipped": skipped}));
     }
     let rows = done.iter().zip(&seconds).map(|(Done { protocol, result, .. }, seconds)| {
-        let claims = result.points.iter().flat_map(|point| &point.claims);
-        let held = claims.clone().filter(|claim| claim.holds).count();
-        vec![protocol.name.clone(), format!("{held} of {}", claims.count()), format!("{seconds:.0} s")]
+        let (held, all) = result.claims_held();
+        vec![protocol.name.clone(), format!("{held} of {all}"), format!("{seconds:.0} s")]
     });
     let mut text = output::table(&["protocol", "claims that hold", "time"], 1, rows);
     skipped.iter().for_each(|line| text.push_str(&format!("not run: {line}\n")));
@@ -210,4 +209,20 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         })).collect::<Vec<_>>(),
         "seconds": output::seconds(run),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protocol_of_the_folder_is_known_by_the_name_of_its_file() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reproduce");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<String> = files.filter_map(|name| Some(name.strip_suffix(".json")?.to_string())).collect();
+        let mut known: Vec<String> = PROTOCOLS.iter().map(|json| Protocol::parse(json).unwrap().name).collect();
+        files.sort();
+        known.sort();
+        assert_eq!(known, files);
+    }
 }

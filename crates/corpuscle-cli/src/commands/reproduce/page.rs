@@ -30,12 +30,8 @@ const QUESTION: &str = "Does what the paper reports hold here?";
 
 /// All protocols on one page: first every claim with its verdict, then one after the other.
 pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
-    let held = |result: &Reproduction| {
-        let claims = result.points.iter().flat_map(|point| &point.claims);
-        (claims.clone().filter(|claim| claim.holds).count(), claims.count())
-    };
     let rows = done.iter().map(|Done { protocol, result, .. }| {
-        let (held, all) = held(result);
+        let (held, all) = result.claims_held();
         let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
         vec![protocol.title.clone(), verdict]
     });
@@ -45,11 +41,11 @@ pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
     let claims = done.iter().flat_map(|Done { protocol, result, .. }| {
         let rows = text::claims(protocol, result).rows.into_iter();
         rows.filter_map(|row| {
-            let [claim, difference, _, p, verdict] = <[String; 5]>::try_from(row).ok()?;
-            Some(vec![format!("{}: {claim}", protocol.title), difference, p, verdict])
+            let [claim, verdict, difference, p, _] = <[String; 5]>::try_from(row).ok()?;
+            Some(vec![format!("{}: {claim}", protocol.title), verdict, difference, p])
         })
     });
-    let columns = ["claim", "difference", "p", "verdict"].map(String::from).to_vec();
+    let columns = ["claim", "verdict", "difference", "p"].map(String::from).to_vec();
     all.push(Section::Table { heading: "Every claim with its verdict".into(), columns, rows: claims.collect() });
     if !skipped.is_empty() {
         all.push(Section::Text { heading: "Not run".into(), paragraphs: skipped.to_vec() });

@@ -49,6 +49,10 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
         text.push_str("\nwhat words bring to mind, ours and the paper's\n");
         text.push_str(&reconstruction(protocol, result).text());
     }
+    if let Some(values) = &result.spread {
+        text.push_str("\nvalues of the training documents\n");
+        text.push_str(&output::facts(&storage(values)));
+    }
     if !result.variability.is_empty() {
         text.push_str(
             "\nhow much training documents of one topic differ: Q, the sum of squared distances of all pairs\n",
@@ -201,10 +205,11 @@ pub(super) fn claims(protocol: &Protocol, result: &Reproduction) -> Table {
                 (_, true) => "holds",
                 (_, false) => "does not hold",
             };
-            vec![what, difference, interval, p, verdict.into()]
+            vec![what, verdict.into(), difference, p, interval]
         })
     });
-    let columns = ["claim", "difference", "95 % interval", "p", ""].map(String::from).to_vec();
+    // What matters most stays where a terminal is narrow.
+    let columns = ["claim", "verdict", "difference", "p", "95 % interval"].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }
 }
 

@@ -7,6 +7,7 @@
 //! `along`, the whole is repeated for every value of one name and becomes a curve.
 
 mod draw;
+mod looks;
 mod run;
 
 pub use draw::{Draw, Parts};

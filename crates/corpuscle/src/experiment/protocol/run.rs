@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Claim, Draw, Figure, Protocol, Reconstruction, Sprinkling};
+use super::looks::FirstDraw;
+use super::{Claim, Draw, Figure, Protocol, Sprinkling};
 use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Outcome, Tokenised};
 use crate::experiment::label_curve::{CurvePoint, LabelDraws, tuned_label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
 use crate::experiment::splits::{Split, k_folds};
-use crate::matrix::Matrix;
 use crate::metrics::{ClassScore, Confusion, Evaluation};
 use crate::project::{SprinklePoint, sprinkle_curve};
-use crate::recipe::{Corpus, Model, Recipe};
+use crate::recipe::Recipe;
 use crate::vectorize::Spread;
 use crate::{Error, Result, Run};
 
@@ -29,7 +29,7 @@ const MOST_ROUNDS: usize = 5;
 pub type Chosen = BTreeMap<String, f64>;
 
 /// What came out of a protocol.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Reproduction {
     /// How many documents take part in a run.
     pub documents: usize,
@@ -88,7 +88,20 @@ pub struct ClaimTest {
     pub holds: bool,
 }
 
+impl Reproduction {
+    /// How many of the claims hold, and how many there are.
+    pub fn claims_held(&self) -> (usize, usize) {
+        let claims = || self.points.iter().flat_map(|point| &point.claims);
+        (claims().filter(|claim| claim.holds).count(), claims().count())
+    }
+}
+
 impl Point {
+    /// A point before anything is known of so many systems.
+    fn empty(at: Option<f64>, systems: usize) -> Self {
+        Point { at, values: vec![BTreeMap::new(); systems], chosen: vec![Vec::new(); systems], claims: Vec::new() }
+    }
+
     /// Mean and standard deviation of a figure of a system; one run has no deviation (NaN).
     pub fn spread(&self, system: usize, figure: Figure) -> (f64, f64) {
         let values = self.values[system].get(&figure).map_or(&[][..], Vec::as_slice);
@@ -118,30 +131,14 @@ impl Protocol {
             true => self.run_labels(documents, learnt, runs, run)?,
             false => self.run_draws(documents, learnt, runs, run)?,
         };
+        let first = FirstDraw { documents, draw: self.draw(documents, learnt, 0, run.seed())? };
         if let Some(asked) = &self.reconstruction {
-            let draw = self.draw(documents, learnt, 0, run.seed())?;
-            result.reconstruction = reconstruct(asked, documents, &draw.train, run)?;
+            result.reconstruction = first.reconstruction(asked, run)?;
         }
         if let Some(recipe) = &self.spread {
-            let draw = self.draw(documents, learnt, 0, run.seed())?;
-            result.spread = spread(&Recipe::parse(recipe)?, documents, &draw, run)?;
+            result.spread = first.spread(&Recipe::parse(recipe)?, run)?;
         }
         Ok(result)
-    }
-
-    /// What each of the recipes that [`Protocol::maps`] names makes of the test documents of the first run, and their labels.
-    pub fn mapped(&self, documents: &[Document], learnt: usize, run: &Run) -> Result<Vec<(String, Matrix, Labels)>> {
-        let (documents, learnt) = self.taking_part(documents, learnt)?;
-        let draw = self.draw(&documents, learnt, 0, run.seed())?;
-        let texts: Vec<&str> = draw.test.iter().map(|&row| documents[row].text.as_str()).collect();
-        let labels = Labels::from_lists(draw.test.iter().map(|&row| documents[row].labels.as_deref()));
-        let one = |(system, recipe): &(String, String)| {
-            let (recipe, quiet) = (Recipe::parse(recipe)?, run.quiet());
-            let model = fitted(&recipe, &documents, &draw, run)?;
-            let x = model.represent(&recipe.words().tokenize(&texts, &quiet)?, &quiet)?;
-            Ok((system.clone(), x, labels.clone()))
-        };
-        self.maps.iter().map(one).collect()
     }
 
     fn run_draws(&self, documents: &[Document], learnt: usize, runs: usize, run: &Run) -> Result<Reproduction> {
@@ -149,13 +146,7 @@ impl Protocol {
             Some(along) => along.values.iter().copied().map(Some).collect(),
             None => vec![None],
         };
-        let empty = || Point {
-            at: None,
-            values: vec![BTreeMap::new(); self.systems.len()],
-            chosen: vec![Vec::new(); self.systems.len()],
-            claims: Vec::new(),
-        };
-        let mut points: Vec<Point> = places.iter().map(|&at| Point { at, ..empty() }).collect();
+        let mut points: Vec<Point> = places.iter().map(|&at| Point::empty(at, self.systems.len())).collect();
         let mut confusions: Vec<Option<Confusion>> = vec![None; self.systems.len()];
         let mut scores: Vec<Vec<Vec<ClassScore>>> = vec![Vec::new(); self.systems.len()];
         let (mut sprinkling, mut variability) = (Vec::new(), Vec::new());
@@ -222,8 +213,7 @@ impl Protocol {
                 .collect::<Result<_>>()?,
             sprinkling: means(&sprinkling),
             variability: variability_means(&variability),
-            reconstruction: Vec::new(),
-            spread: None,
+            ..Reproduction::default()
         })
     }
 
@@ -261,12 +251,7 @@ impl Protocol {
             let curves = tuned_label_curves(&systems, documents, &split, &asked, run)?;
             for place in 0..asked.counts.len() {
                 let labels = curves.first().map(|curve| curve.points[place].labels as f64);
-                let mut point = Point {
-                    at: if self.is_label_curve() { labels } else { at },
-                    values: vec![BTreeMap::new(); self.systems.len()],
-                    chosen: vec![Vec::new(); self.systems.len()],
-                    claims: Vec::new(),
-                };
+                let mut point = Point::empty(if self.is_label_curve() { labels } else { at }, self.systems.len());
                 for ((&index, curve), candidates) in ours.iter().zip(&curves).zip(&candidates) {
                     let CurvePoint { draws, chosen, .. } = &curve.points[place];
                     for &figure in &self.figures {
@@ -279,17 +264,7 @@ impl Protocol {
             }
         }
         self.test_all(&mut points)?;
-        Ok(Reproduction {
-            documents: draw.len(),
-            runs,
-            points,
-            confusions: Vec::new(),
-            per_class: Vec::new(),
-            sprinkling: Vec::new(),
-            variability: Vec::new(),
-            reconstruction: Vec::new(),
-            spread: None,
-        })
+        Ok(Reproduction { documents: draw.len(), runs, points, ..Reproduction::default() })
     }
 
     fn test_all(&self, points: &mut [Point]) -> Result<()> {
@@ -348,8 +323,7 @@ impl Protocol {
     ) -> Result<f64> {
         let of = |evaluation: &Evaluation, outcome: &Outcome| self.figures[0].of(evaluation, outcome);
         if self.fixed_vectors && recipe.representation_needs_labels().is_none() {
-            let learnt = Split { train: draw.train.clone(), test: draw.unlabelled.clone() };
-            return corpora.on_fixed_vectors(recipe, documents, &learnt, splits, run, of);
+            return corpora.on_fixed_vectors(recipe, documents, [&draw.train, &draw.unlabelled], splits, run, of);
         }
         let mut sum = 0.0;
         for split in splits {
@@ -415,51 +389,6 @@ fn analyse(
     let recipe = Recipe::parse(&asked.recipe)?;
     let (x, labels) = corpora.represented(&recipe, documents, &draw.train, run)?;
     sprinkle_curve(&x, &labels, asked.rank, &asked.terms, &run.quiet())
-}
-
-/// Bins of the histogram of values; an odd number, so that zero is in the middle of one.
-const BINS: usize = 41;
-
-fn spread(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<Option<Spread>> {
-    let train: Vec<&str> = draw.train.iter().map(|&row| documents[row].text.as_str()).collect();
-    let model = fitted(recipe, documents, draw, run)?;
-    model.spread(&recipe.words().tokenize(&train, &run.quiet())?, BINS, &run.quiet())
-}
-
-/// A recipe fitted on the training part of a draw and on texts that it may see without their labels.
-fn fitted(recipe: &Recipe, documents: &[Document], draw: &Draw, run: &Run) -> Result<Model> {
-    let rows = [&draw.train[..], &draw.unlabelled].concat();
-    let quiet = run.quiet();
-    let mut corpus = Corpus::read(rows.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
-    corpus.labels = corpus.labels.only(&(0..draw.train.len()).collect::<Vec<_>>());
-    recipe.fit(&corpus, &quiet)
-}
-
-/// Terms shown of each word.
-const SHOWN: usize = 10;
-
-fn reconstruct(
-    asked: &Reconstruction,
-    documents: &[Document],
-    train: &[usize],
-    run: &Run,
-) -> Result<Vec<(String, Vec<String>)>> {
-    let quiet = run.quiet();
-    let recipe = Recipe::parse(&asked.recipe)?;
-    let corpus = Corpus::read(train.iter().map(|&row| Ok(documents[row].clone())), recipe.words(), &quiet)?;
-    let model = recipe.fit(&corpus, &quiet)?;
-    // The empty document last: what an unknown word brings to mind is what that does.
-    let words: Vec<&str> = asked.words.iter().map(|(word, _)| word.as_str()).chain([""]).collect();
-    let Some(mut lists) = model.reconstruct(&words, &quiet)? else {
-        return Err(Error::data(format!("`{recipe}` reconstructs no terms")));
-    };
-    let nothing = lists.pop();
-    let shown = |(word, list): (&str, Vec<(String, f32)>)| {
-        let known = word.is_empty() || Some(&list) != nothing.as_ref();
-        let terms = list.into_iter().take(if known { SHOWN } else { 0 }).map(|(term, _)| term);
-        (word.to_string(), terms.collect())
-    };
-    Ok(words.into_iter().zip(lists).map(shown).collect())
 }
 
 /// Precision and recall class by class; a run in which a class does not occur does not count for it.

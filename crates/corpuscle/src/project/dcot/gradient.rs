@@ -1,9 +1,9 @@
 //! What each term of a document does to a score, to first order: the derivative of the score by the document's entries.
 //!
-//! With d^l = z^l − centre, turned onto the directions that are kept of it, a layer's block is length · d^l/‖d^l‖, so for its weights w the score has the derivative
-//! (length/‖d‖)·(w − (w·u) u), u = d/‖d‖, by z^l; tanh gives the factor 1 − z², and W carries it to the layer before, down
-//! to the document itself. One pass forward and one back: O(stored · prototypes + layers · prototypes²), as much as
-//! representing the document twice.
+//! With d^l = z^l − centre, turned onto the directions that are kept of it, a layer's block is length · d^l/‖d^l‖, so for its
+//! weights w the score has the derivative (length/‖d‖)·(w − (w·u) u), u = d/‖d‖, by z^l (just w where outputs are left as they
+//! come); tanh gives the factor 1 − z², and W carries it to the layer before, down to the document itself. One
+//! pass forward and one back: O(stored · prototypes + layers · prototypes²), as much as representing the document twice.
 
 use super::model::DcotModel;
 use crate::matrix::{Dense, Matrix};

@@ -23,12 +23,12 @@
 //! cheapest and fits in memory.
 //!
 //! # What is put beside x
-//! Each z^l is centred on its training mean, turned onto `rank` directions, and each document's brought to a squared length of `weight` times the mean
-//! of x's. As they come, tanh outputs of short and long documents differ in size by a factor of ten, later layers' are
-//! larger still, and a linear classifier with its one cost parameter then hears the loudest: a second layer helps short
-//! texts and hurts long ones. Brought to one length it helps both. The fewer the labels of each class, the more
-//! reconstructions are worth beside x: about 8 is a good `weight` for five labels of a class, 2 for twenty-five, 0.5 for
-//! a hundred. `auto` starts from that and moves only where held-out documents clearly ask for it.
+//! Each z^l is centred on its training mean, turned onto `rank` directions, and each document's brought to a squared length of
+//! `weight` times the mean of x's; `weight=none` leaves it as it comes. As they come, tanh outputs of short and long documents
+//! differ in size by a factor of ten, later layers' are larger still, and a linear classifier with its one cost parameter then
+//! hears the loudest: a second layer helps short texts and hurts long ones. Brought to one length it helps both. The fewer the
+//! labels of each class, the more reconstructions are worth beside x: about 8 is a good `weight` for five labels of a class, 2
+//! for twenty-five, 0.5 for a hundred. `auto` starts from that and moves only where held-out documents clearly ask for it.
 //!
 //! # How much of it
 //! The outputs of all documents scatter in few directions: 100 to 300 principal ones, found without labels, are worth as much

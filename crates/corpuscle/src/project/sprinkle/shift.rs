@@ -76,7 +76,7 @@ impl TermShift {
         if terms.is_empty() {
             return Ok(None);
         }
-        let after = after(&terms, model, &term_map(model, rows)?)?;
+        let after = cosines(term_vectors(&terms, model, rows)?)?;
         let documents = x.sparse().select_columns(&terms);
         let columns = documents.transpose();
         let scale: Vec<f32> = terms.iter().map(|&term| lengths[term as usize].sqrt().recip() as f32).collect();
@@ -194,26 +194,20 @@ impl TermShift {
     }
 }
 
-/// M with MᵀM = zᵀz, so that the columns of the unsprinkled approximation z V'ᵀ have the inner products of the rows of Q Mᵀ.
-fn term_map(model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
+/// The terms as columns of the unsprinkled approximation z V'ᵀ, in k dimensions, one row each: Q M with M Mᵀ = zᵀz has the inner
+/// products of those columns.
+pub(super) fn term_vectors(terms: &[u32], model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
     let rank = model.rank();
     let coordinates: Vec<f32> = (0..rows.rows()).flat_map(|row| rows.row(row).dense[..rank].iter().copied()).collect();
     let coordinates = Dense::new(rows.rows(), rank, coordinates)?;
     let (lengths, directions) = transposed_product(&coordinates, &coordinates, 0).symmetric_eigen()?;
     let scales: Vec<f64> = lengths.iter().map(|length| length.max(0.0).sqrt()).collect();
-    directions.scaled_columns(&scales).to_dense(rank)
+    let terms: Vec<usize> = terms.iter().map(|&term| term as usize).collect();
+    multiply_in_place(model.basis().select_rows(&terms), &directions.scaled_columns(&scales).to_dense(rank)?)
 }
 
-/// The terms as columns of the unsprinkled approximation, in k dimensions: one row each.
-pub(super) fn term_vectors(terms: &[u32], model: &SprinkleModel, rows: &Matrix) -> Result<Dense> {
-    let terms: Vec<usize> = terms.iter().map(|&term| term as usize).collect();
-    multiply_in_place(model.basis().select_rows(&terms), &term_map(model, rows)?)
-}
-
-/// Cosines between the terms in the unsprinkled approximation.
-fn after(terms: &[u32], model: &SprinkleModel, map: &Dense) -> Result<Dense> {
-    let terms: Vec<usize> = terms.iter().map(|&term| term as usize).collect();
-    let mut vectors = multiply_in_place(model.basis().select_rows(&terms), map)?;
+/// Cosines between all rows.
+fn cosines(mut vectors: Dense) -> Result<Dense> {
     for row in 0..vectors.rows() {
         let length = vectors.row(row).iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
         let scale = if length > 0.0 { length.recip() as f32 } else { 0.0 };
