@@ -117,7 +117,8 @@ fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyho
     Ok(Done { protocol, result, maps })
 }
 
-/// Every protocol whose data are there. Each is printed as soon as it is done, so that nothing is lost when a later one fails.
+/// Every protocol whose data are there. Each is printed as soon as it is done; one that fails is named at the end and does not
+/// keep the others from being run.
 fn run_all(
     protocols: &[Protocol],
     folder: &Path,
@@ -126,6 +127,7 @@ fn run_all(
     run: &Run,
 ) -> anyhow::Result<()> {
     let (mut done, mut skipped, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
+    let mut failed: Vec<String> = Vec::new();
     for (number, protocol) in protocols.iter().enumerate() {
         if !folder.join(&protocol.file).is_file() {
             skipped.push(format!("{}: {} is not there", protocol.name, protocol.file));
@@ -136,14 +138,22 @@ fn run_all(
             std::io::stderr().write_all(now.as_bytes())?;
         }
         let started = Instant::now();
-        let one = one(protocol, folder, args, run).with_context(|| protocol.name.clone())?;
+        let one = match one(protocol, folder, args, run) {
+            Ok(one) => one,
+            Err(error) => {
+                // Somebody who stops the work stops all of it.
+                run.check()?;
+                failed.push(format!("{}: {error:#}", protocol.name));
+                continue;
+            }
+        };
         seconds.push(started.elapsed().as_secs_f64());
         if !everywhere.json {
             output::print_text(&(text::text(&one.protocol, &one.result, run) + "\n"))?;
         }
         done.push(one);
         if let Some(path) = &args.report {
-            let page = page::all(&done, &skipped, run);
+            let page = page::all(&done, &[&skipped[..], &failed].concat(), run);
             output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
         }
     }
@@ -154,7 +164,8 @@ fn run_all(
             one["seconds"] = json!(output::round(*seconds, 3));
             all.push(one);
         }
-        return output::print_json(&json!({"protocols": all, "skipped": skipped}));
+        output::print_json(&json!({"protocols": all, "skipped": skipped, "failed": failed}))?;
+        return whole(&failed);
     }
     let rows = done.iter().zip(&seconds).map(|(Done { protocol, result, .. }, seconds)| {
         let (held, all) = result.claims_held();
@@ -162,7 +173,16 @@ fn run_all(
     });
     let mut text = output::table(&["protocol", "claims that hold", "time"], 1, rows);
     skipped.iter().for_each(|line| text.push_str(&format!("not run: {line}\n")));
-    output::print_text(&text)
+    output::print_text(&text)?;
+    whole(&failed)
+}
+
+/// An error that names what failed, if anything did.
+fn whole(failed: &[String]) -> anyhow::Result<()> {
+    match failed {
+        [] => Ok(()),
+        failed => anyhow::bail!("{} of the protocols failed: {}", failed.len(), failed.join("; ")),
+    }
 }
 
 fn list(protocols: &[Protocol], everywhere: &Everywhere) -> anyhow::Result<()> {

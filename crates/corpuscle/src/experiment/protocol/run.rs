@@ -23,7 +23,7 @@ const FOLDS: usize = 5;
 /// Predictions that stand behind a choice: with fewer documents the folds are drawn again, at most this often. One round
 /// of folds over a few hundred documents tells candidates apart that differ by three of them, which is chance.
 const CHOOSING: usize = 3000;
-const MOST_ROUNDS: usize = 5;
+const MOST_ROUNDS: usize = 2;
 
 /// Values chosen for the names of a recipe.
 pub type Chosen = BTreeMap<String, f64>;

@@ -45,6 +45,11 @@ struct Cosines {
 /// What stands for a cosine of 1.
 const ONE: f32 = 127.0;
 
+/// A cosine in eight bits, rounded. A cast after the shift to positive numbers is one instruction; `round` is a call.
+fn code(cosine: f32) -> i8 {
+    ((cosine * ONE + (ONE + 0.5)) as i16 - ONE as i16) as i8
+}
+
 /// Where the cosine of two different terms stands in a triangle.
 fn place(one: usize, other: usize) -> usize {
     let (low, high) = (one.min(other), one.max(other));
@@ -92,7 +97,7 @@ impl TermShift {
                 .into_iter()
                 .map(|other| NearTerm { column: terms[other], before: before[other], after: after.row(term)[other] })
                 .collect();
-            let coded = |cosines: &[f32]| cosines[..term].iter().map(|cosine| (cosine * ONE).round() as i8).collect();
+            let coded = |cosines: &[f32]| cosines[..term].iter().map(|&cosine| code(cosine)).collect();
             (list, coded(&before), coded(after.row(term)))
         };
         type Found = (Vec<NearTerm>, Vec<i8>, Vec<i8>);
@@ -220,13 +225,20 @@ fn cosines(mut vectors: Dense) -> Result<Dense> {
 fn nearest(term: usize, before: &[f32], after: &[f32]) -> Vec<usize> {
     let mut found = Vec::with_capacity(2 * NEAREST);
     for cosines in [before, after] {
-        let mut order: Vec<usize> = (0..cosines.len()).filter(|&other| other != term && cosines[other] > 0.0).collect();
-        let closer = |a: &usize, b: &usize| cosines[*b].total_cmp(&cosines[*a]).then(a.cmp(b));
-        if order.len() > NEAREST {
-            order.select_nth_unstable_by(NEAREST, closer);
-            order.truncate(NEAREST);
+        let first = found.len();
+        for (other, &cosine) in cosines.iter().enumerate() {
+            let farthest = found[first..].last().map_or(0.0, |&last: &usize| cosines[last]);
+            let full = found.len() - first == NEAREST;
+            // Of equal ones the first stay, since terms come in order.
+            if other == term || cosine <= if full { farthest } else { 0.0 } {
+                continue;
+            }
+            if full {
+                found.pop();
+            }
+            let place = found[first..].partition_point(|&nearer| cosines[nearer] >= cosine);
+            found.insert(first + place, other);
         }
-        found.extend(order);
     }
     found.sort_unstable();
     found.dedup();
