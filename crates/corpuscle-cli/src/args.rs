@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod retrieval;
+
+pub(crate) use retrieval::{
+    Duplicates, EvaluateSearch, Function, Index, Mixing, Rank, Search, SimilarDocuments, TuneSearch, Widening,
+};
+
 /// Learn document representations and classify text, on a CPU.
 #[derive(Debug, Parser)]
 #[command(name = "corpuscle", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
@@ -64,6 +70,18 @@ pub(crate) enum Command {
     Similar(Similar),
     /// Trains word vectors and writes them for other programs
     Words(Words),
+    /// Makes a search index of documents, adds to it, takes out of it
+    Index(Index),
+    /// Finds the documents of an index for a query, and says why; without a query, answers lines as they are typed
+    Search(Search),
+    /// Measures search against judgements: MAP, precision, nDCG, recall, reciprocal rank
+    EvaluateSearch(EvaluateSearch),
+    /// Chooses the constants of ranking, and the share of vectors, by judged queries
+    TuneSearch(TuneSearch),
+    /// Shows the documents most like one of them, by a model's vectors
+    SimilarDocuments(SimilarDocuments),
+    /// Finds documents that are the same, or nearly
+    Duplicates(Duplicates),
     /// Lists the stages and presets that recipes are made of
     Stages,
     /// Shows what this machine and this build have: cores, instruction sets, memory, where things are kept

@@ -56,6 +56,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// A search index that is damaged, foreign, of a newer version, or being written to.
+    #[error("index refused: {reason}")]
+    BadIndex {
+        /// What was found and what to do.
+        reason: String,
+    },
+
     /// Data that are well formed but cannot be learnt from or measured.
     #[error("{reason}")]
     BadData {
@@ -105,6 +112,11 @@ impl Error {
     /// An [`Error::BadModel`].
     pub fn model(reason: impl Into<String>) -> Self {
         Error::BadModel { reason: reason.into() }
+    }
+
+    /// An [`Error::BadIndex`].
+    pub fn index(reason: impl Into<String>) -> Self {
+        Error::BadIndex { reason: reason.into() }
     }
 
     /// An [`Error::BadParameter`].

@@ -42,6 +42,8 @@ pub mod params;
 pub mod project;
 pub mod recipe;
 pub mod report;
+#[cfg(feature = "retrieve")]
+pub mod retrieve;
 mod run;
 mod share;
 pub mod store;

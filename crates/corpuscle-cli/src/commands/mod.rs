@@ -14,6 +14,7 @@ mod page;
 mod predict;
 mod recommend;
 mod reproduce;
+mod retrieval;
 mod similar;
 mod stages;
 mod terms;
@@ -49,6 +50,12 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Similar(args) => similar::run(args, everywhere, &run),
         Command::Words(args) => words::run(args, everywhere, &run),
+        Command::Index(args) => retrieval::index(args, everywhere, &run),
+        Command::Search(args) => retrieval::search(args, everywhere, &run),
+        Command::EvaluateSearch(args) => retrieval::evaluate(args, everywhere, &run),
+        Command::TuneSearch(args) => retrieval::tune(args, everywhere, &run),
+        Command::SimilarDocuments(args) => retrieval::similar(args, everywhere, &run),
+        Command::Duplicates(args) => retrieval::duplicates(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
         Command::Doctor => doctor::run(everywhere, &run),
         Command::Completions(args) => manual::completions(args),

@@ -44,5 +44,5 @@ pub use demo::{DEMO_JSONL, Demo, demo};
 pub use document::Document;
 pub use label_counts::LabelCounts;
 pub use labels::Labels;
-pub use read::{Documents, Filter, Format, Numbers, ReadOptions, Skipped, read, read_all};
+pub use read::{Documents, Filter, Format, Numbers, ReadOptions, Skipped, read, read_all, read_text};
 pub use split::{blocks, folds, hold_out, without};

@@ -16,6 +16,7 @@ mod fscore;
 mod predictions;
 mod ranking;
 mod reliability;
+mod retrieval;
 mod structure;
 
 pub use confusion::{
@@ -28,4 +29,5 @@ pub use fscore::{PrecisionRecallF1, macro_average, micro_average, weighted_avera
 pub use predictions::Predictions;
 pub use ranking::{RankingScores, coverage_error, lrap, ndcg_at, ndcg_at_scdv, precision_at};
 pub use reliability::{RELIABILITY_BINS, Reliability, ReliabilityBin};
+pub use retrieval::{RETRIEVAL_RANKS, RetrievalFigures};
 pub use structure::{LevelScore, OrdinalScores, levels, ordinal};

@@ -244,3 +244,23 @@ impl Drop for Documents {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
+
+/// The most bytes [`read_text`] takes, unpacked.
+const MOST_TEXT: u64 = 1 << 30;
+
+/// A whole file as text, plain or packed (gzip, zstd): for small files that are no documents, such as queries or judgements.
+pub fn read_text(path: impl AsRef<std::path::Path>) -> Result<String> {
+    use std::io::Read as _;
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let mut input = input::Input::open(path, false)?.take(MOST_TEXT + 1);
+    input.read_to_end(&mut bytes).map_err(|error| input::read_error(&name, &error))?;
+    if bytes.len() as u64 > MOST_TEXT {
+        return Err(Error::input(name, None, "is larger than 1 GB"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        Error::input(name, Some(line as u64 + 1), "is not UTF-8")
+    })
+}

@@ -1,0 +1,189 @@
+//! How well a document fits a query.
+//!
+//! With tf the occurrences of a term in the document, |d| its tokens, P(w|C) the term's share of all tokens, and weights w_q of the
+//! query's terms (how often each occurs in it, or what feedback made of that):
+//!
+//! - BM25: Σ w_q · ln(1 + (N − n + ½)/(n + ½)) · tf (k₁ + 1)/(tf + k₁ (1 − b + b |d|/mean)), S. Robertson and others (1994).
+//! - Query likelihood, Dirichlet smoothing: P(w|d) = (tf + μ P(w|C))/(|d| + μ).
+//! - Query likelihood, Jelinek-Mercer smoothing: P(w|d) = (1 − λ) tf/|d| + λ P(w|C), both in C. Zhai and J. Lafferty (2004).
+//!
+//! The likelihoods come as Σ w_q ln P(w|d), less what is the same for every document, or in the linear form of the SCDV paper,
+//! Σ P(w|q) P(w|d). Only documents with a term of the query are ranked. O(postings of the terms).
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::searcher::{Found, Place, Postings, Searcher};
+use crate::params::Checks;
+use crate::{Result, Run};
+
+/// A ranking function with its constants.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ranking {
+    /// BM25.
+    Bm25 {
+        /// How soon more occurrences stop to count.
+        k1: f64,
+        /// How much long documents are held back, 0 to 1.
+        b: f64,
+    },
+    /// Query likelihood with Dirichlet smoothing.
+    Dirichlet {
+        /// Tokens of the collection that every document is taken to hold.
+        mu: f64,
+    },
+    /// Query likelihood with Jelinek-Mercer smoothing.
+    JelinekMercer {
+        /// The share of the collection, between 0 and 1.
+        lambda: f64,
+    },
+}
+
+impl Ranking {
+    /// BM25 with its usual constants.
+    pub const BM25: Ranking = Ranking::Bm25 { k1: 1.2, b: 0.75 };
+    /// Dirichlet smoothing with a usual constant for short documents.
+    pub const DIRICHLET: Ranking = Ranking::Dirichlet { mu: 500.0 };
+    /// Jelinek-Mercer smoothing with a usual constant for long queries.
+    pub const JELINEK_MERCER: Ranking = Ranking::JelinekMercer { lambda: 0.7 };
+
+    /// Fails on constants out of their range.
+    pub fn check(self) -> Result<()> {
+        let checks = Checks::of("search");
+        let (from_0, share) = ("must be a number from 0", "must be between 0 and 1");
+        match self {
+            Ranking::Bm25 { k1, b } => {
+                let checks = checks.that(k1.is_finite() && k1 >= 0.0, "k1", &k1, from_0);
+                checks.that((0.0..=1.0).contains(&b), "b", &b, share).done()
+            }
+            Ranking::Dirichlet { mu } => {
+                checks.that(mu.is_finite() && mu > 0.0, "mu", &mu, "must be a number above 0").done()
+            }
+            Ranking::JelinekMercer { lambda } => {
+                checks.that(lambda > 0.0 && lambda < 1.0, "smoothing", &lambda, share).done()
+            }
+        }
+    }
+}
+
+/// Whether probabilities are multiplied or added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// A sum of logarithms.
+    #[default]
+    Log,
+    /// A sum of probabilities, as the SCDV paper has it. BM25 has one form only.
+    Linear,
+}
+
+/// What the terms of a query have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scorer {
+    ranking: Ranking,
+    form: Form,
+    documents: f64,
+    tokens: f64,
+    mean_length: f64,
+    /// Sum of the weights.
+    weights: f64,
+    /// Σ weight · P(w|C).
+    background: f64,
+}
+
+/// A ranked document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) score: f64,
+    pub(super) number: u64,
+    pub(super) place: Place,
+}
+
+impl Scorer {
+    pub(super) fn new(ranking: Ranking, form: Form, found: &[Found], searcher: &Searcher) -> Self {
+        let (documents, tokens) = (searcher.documents() as f64, searcher.tokens() as f64);
+        let background = found.iter().map(|found| found.weight * found.occurrences as f64 / tokens).sum();
+        let weights = found.iter().map(|found| found.weight).sum();
+        Scorer { ranking, form, documents, tokens, mean_length: tokens / documents, weights, background }
+    }
+
+    /// What a term adds to a document of so many tokens that holds it so often.
+    pub(super) fn part(&self, found: &Found) -> impl Fn(u32, u32) -> f64 + use<> {
+        let (scorer, weight) = (*self, found.weight);
+        let n = found.documents as f64;
+        let share = found.occurrences as f64 / self.tokens;
+        // What does not depend on the document is worked out once.
+        let constant = match (self.ranking, self.form) {
+            (Ranking::Bm25 { k1, .. }, _) => weight * (1.0 + (self.documents - n + 0.5) / (n + 0.5)).ln() * (k1 + 1.0),
+            (Ranking::Dirichlet { mu }, _) => 1.0 / (mu * share),
+            (Ranking::JelinekMercer { lambda }, _) => (1.0 - lambda) / (lambda * share),
+        };
+        move |tf: u32, length: u32| {
+            let (tf, length) = (f64::from(tf), f64::from(length));
+            match (scorer.ranking, scorer.form) {
+                (Ranking::Bm25 { k1, b }, _) => constant * tf / (tf + k1 * (1.0 - b + b * length / scorer.mean_length)),
+                (Ranking::Dirichlet { .. }, Form::Log) => weight * (tf * constant).ln_1p(),
+                (Ranking::Dirichlet { mu }, Form::Linear) => weight * tf / (length + mu),
+                (Ranking::JelinekMercer { .. }, Form::Log) => weight * (tf * constant / length).ln_1p(),
+                (Ranking::JelinekMercer { lambda }, Form::Linear) => weight * (1.0 - lambda) * tf / length,
+            }
+        }
+    }
+
+    /// What a document of so many tokens has without any of the terms.
+    pub(super) fn whole(&self, length: u32) -> f64 {
+        let length = f64::from(length);
+        match (self.ranking, self.form) {
+            (Ranking::Bm25 { .. }, _) | (Ranking::JelinekMercer { .. }, Form::Log) => 0.0,
+            (Ranking::Dirichlet { mu }, Form::Log) => self.weights * (mu / (length + mu)).ln(),
+            (Ranking::Dirichlet { mu }, Form::Linear) => mu * self.background / (length + mu),
+            (Ranking::JelinekMercer { lambda }, Form::Linear) => lambda * self.background,
+        }
+    }
+}
+
+impl Searcher {
+    /// Every document with a term of the query, in no order.
+    pub(super) fn score(&self, scorer: &Scorer, found: &[Found], run: &Run) -> Vec<Ranked> {
+        let one = |number: usize| {
+            let segment = &self.segments[number];
+            let mut scores = vec![f64::NAN; segment.lengths.len()];
+            let mut touched = Vec::new();
+            for found in found {
+                let part = scorer.part(found);
+                let Postings { docs, counts } = &found.lists[number];
+                for (&doc, &count) in docs.iter().zip(counts) {
+                    let (score, length) = (&mut scores[doc as usize], segment.lengths[doc as usize]);
+                    let part = part(count, length);
+                    // The first term that meets a document starts its sum.
+                    if score.is_nan() {
+                        touched.push(doc);
+                        *score = part;
+                    } else {
+                        *score += part;
+                    }
+                }
+            }
+            let ranked = touched.into_iter().map(|doc| Ranked {
+                score: scores[doc as usize] + scorer.whole(segment.lengths[doc as usize]),
+                number: segment.numbers[doc as usize],
+                place: Place { segment: number as u32, doc },
+            });
+            ranked.collect::<Vec<_>>()
+        };
+        let segments: Vec<Vec<Ranked>> = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
+        segments.concat()
+    }
+}
+
+/// The best, best first; of equal ones those that came in first.
+pub(super) fn best(mut ranked: Vec<Ranked>, count: usize) -> Vec<Ranked> {
+    let order = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number));
+    if count < ranked.len() && count > 0 {
+        ranked.select_nth_unstable_by(count - 1, order);
+    }
+    ranked.truncate(count);
+    ranked.sort_unstable_by(order);
+    ranked
+}

@@ -1,0 +1,239 @@
+//! What is committed in an index, ready to be searched.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use tantivy::postings::Postings as _;
+use tantivy::schema::IndexRecordOption;
+use tantivy::store::StoreReader;
+use tantivy::{DocSet as _, InvertedIndexReader, ReloadPolicy, SegmentReader, TERMINATED, TantivyDocument, Term};
+
+use super::index::{Fields, Index, refused, stored};
+use crate::corpus::Document;
+use crate::text::WordsParams;
+use crate::{Error, Result, Run};
+
+/// Blocks of texts that stay unpacked.
+const CACHED_BLOCKS: usize = 16;
+
+/// The documents of an index as they were when it was opened; later commits change nothing here.
+pub struct Searcher {
+    fields: Fields,
+    words: WordsParams,
+    pub(super) segments: Vec<Segment>,
+    documents: u64,
+    tokens: u64,
+    /// Collection frequencies that feedback asked for; each costs a walk through a list of postings.
+    frequencies: Mutex<FxHashMap<String, u64>>,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Searcher").field("documents", &self.documents).finish_non_exhaustive()
+    }
+}
+
+/// A part of the index.
+pub(super) struct Segment {
+    reader: SegmentReader,
+    inverted: Arc<InvertedIndexReader>,
+    store: StoreReader,
+    /// Tokens of each document.
+    pub(super) lengths: Vec<u32>,
+    /// When each document came in.
+    pub(super) numbers: Vec<u64>,
+}
+
+/// Where a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) segment: u32,
+    pub(super) doc: u32,
+}
+
+/// The documents of one segment that hold a term, ascending, and how often.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Postings {
+    pub(super) docs: Vec<u32>,
+    pub(super) counts: Vec<u32>,
+}
+
+/// A term of a query with its postings.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) term: String,
+    pub(super) weight: f64,
+    /// One list for each segment.
+    pub(super) lists: Vec<Postings>,
+    /// Documents that hold it.
+    pub(super) documents: u64,
+    /// How often it occurs in all of them.
+    pub(super) occurrences: u64,
+}
+
+impl Searcher {
+    pub(super) fn of(index: &Index) -> Result<Self> {
+        let reader = index.index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(refused)?;
+        let reader: tantivy::IndexReader = reader;
+        let searcher = reader.searcher();
+        let mut segments = Vec::new();
+        let (mut documents, mut tokens) = (0, 0);
+        for reader in searcher.segment_readers() {
+            let column = |name: &str| -> Result<Vec<u64>> {
+                let column = reader.fast_fields().u64(name).map_err(refused)?;
+                Ok((0..reader.max_doc()).map(|doc| column.first(doc).unwrap_or(0)).collect())
+            };
+            let lengths: Vec<u32> =
+                column("length")?.iter().map(|&length| u32::try_from(length).unwrap_or(u32::MAX)).collect();
+            documents += u64::from(reader.num_docs());
+            tokens += reader.doc_ids_alive().map(|doc| u64::from(lengths[doc as usize])).sum::<u64>();
+            segments.push(Segment {
+                inverted: reader.inverted_index(index.fields.terms).map_err(refused)?,
+                store: reader.get_store_reader(CACHED_BLOCKS).map_err(|e| Error::index(e.to_string()))?,
+                numbers: column("number")?,
+                lengths,
+                reader: reader.clone(),
+            });
+        }
+        let words = index.about().words.clone();
+        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies: Mutex::default() })
+    }
+
+    /// How many documents there are.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// How many tokens they have together.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The terms of a text as the index knows them, each once with how often it occurs, in the order they come.
+    pub fn terms_of(&self, text: &str) -> Result<Vec<(String, f64)>> {
+        let mut terms: Vec<(String, f64)> = Vec::new();
+        let mut places: FxHashMap<String, usize> = FxHashMap::default();
+        for word in self.words.tokens_of(text)? {
+            match places.get(&word) {
+                Some(&place) => terms[place].1 += 1.0,
+                None => {
+                    places.insert(word.clone(), terms.len());
+                    terms.push((word, 1.0));
+                }
+            }
+        }
+        Ok(terms)
+    }
+
+    /// How texts and queries become words.
+    pub fn words(&self) -> &WordsParams {
+        &self.words
+    }
+
+    fn postings(&self, segment: &Segment, term: &str) -> Result<Postings> {
+        let term = Term::from_field_text(self.fields.terms, term);
+        let list = segment.inverted.read_postings(&term, IndexRecordOption::WithFreqs);
+        let Some(mut list) = list.map_err(|e| Error::index(e.to_string()))? else { return Ok(Postings::default()) };
+        let size = list.doc_freq() as usize;
+        let mut found = Postings { docs: Vec::with_capacity(size), counts: Vec::with_capacity(size) };
+        let alive = segment.reader.alive_bitset();
+        while list.doc() != TERMINATED {
+            let doc = list.doc();
+            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+                found.docs.push(doc);
+                found.counts.push(list.term_freq());
+            }
+            list.advance();
+        }
+        Ok(found)
+    }
+
+    /// The terms that occur, with where they do. The others can say nothing about any document.
+    pub(super) fn find(&self, query: &[(String, f64)], run: &Run) -> Result<Vec<Found>> {
+        let one = |(term, weight): &(String, f64)| -> Result<Found> {
+            run.check()?;
+            let lists = self.segments.iter().map(|segment| self.postings(segment, term)).collect::<Result<Vec<_>>>()?;
+            let documents = lists.iter().map(|list| list.docs.len() as u64).sum();
+            let occurrences = lists.iter().flat_map(|list| &list.counts).map(|&count| u64::from(count)).sum();
+            Ok(Found { term: term.clone(), weight: *weight, lists, documents, occurrences })
+        };
+        let found: Result<Vec<Found>> = run.install(|| query.par_iter().map(one).collect());
+        Ok(found?.into_iter().filter(|found| found.occurrences > 0 && found.weight != 0.0).collect())
+    }
+
+    /// How often each term occurs in the whole collection.
+    pub(super) fn frequencies(&self, terms: &[&str], run: &Run) -> Result<Vec<u64>> {
+        let known = |term: &&str| self.frequencies.lock().unwrap_or_else(PoisonError::into_inner).get(*term).copied();
+        let one = |term: &&str| -> Result<u64> {
+            if let Some(count) = known(term) {
+                return Ok(count);
+            }
+            let mut sum = 0;
+            for segment in &self.segments {
+                sum += self.postings(segment, term)?.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+            }
+            Ok(sum)
+        };
+        let counts: Result<Vec<u64>> = run.install(|| terms.par_iter().map(one).collect());
+        let counts = counts?;
+        let mut cache = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner);
+        terms.iter().zip(&counts).for_each(|(term, &count)| {
+            cache.insert((*term).to_string(), count);
+        });
+        Ok(counts)
+    }
+
+    /// Every term of the collection, in byte order.
+    pub(super) fn vocabulary(&self) -> Result<Vec<String>> {
+        let failed = |e: std::io::Error| Error::index(e.to_string());
+        let mut terms = std::collections::BTreeSet::new();
+        for segment in &self.segments {
+            let mut stream = segment.inverted.terms().stream().map_err(failed)?;
+            while stream.advance() {
+                terms.insert(String::from_utf8_lossy(stream.key()).into_owned());
+            }
+        }
+        Ok(terms.into_iter().collect())
+    }
+
+    /// All documents, in the order in which they came in.
+    pub(super) fn places(&self) -> Vec<(u64, Place)> {
+        let mut places = Vec::with_capacity(self.documents as usize);
+        for (number, segment) in (0u32..).zip(&self.segments) {
+            let of = |doc: u32| (segment.numbers[doc as usize], Place { segment: number, doc });
+            places.extend(segment.reader.doc_ids_alive().map(of));
+        }
+        places.sort_unstable();
+        places
+    }
+
+    /// The tokens of a document.
+    pub(super) fn length(&self, place: Place) -> u32 {
+        self.segments[place.segment as usize].lengths[place.doc as usize]
+    }
+
+    /// Id and text of a document.
+    pub(super) fn document(&self, place: Place) -> Result<Document> {
+        let store = &self.segments[place.segment as usize].store;
+        let document: TantivyDocument = store.get(place.doc).map_err(refused)?;
+        Ok(Document::new(stored(&document, self.fields.id), stored(&document, self.fields.text)))
+    }
+
+    /// The text of the document with an id.
+    pub fn text(&self, id: &str) -> Result<Option<String>> {
+        let term = Term::from_field_text(self.fields.id, id);
+        for (number, segment) in (0u32..).zip(&self.segments) {
+            let inverted = segment.reader.inverted_index(self.fields.id).map_err(refused)?;
+            let list = inverted.read_postings(&term, IndexRecordOption::Basic);
+            let Some(mut list) = list.map_err(|e| Error::index(e.to_string()))? else { continue };
+            while list.doc() != TERMINATED {
+                if !segment.reader.is_deleted(list.doc()) {
+                    return Ok(Some(self.document(Place { segment: number, doc: list.doc() })?.text));
+                }
+                list.advance();
+            }
+        }
+        Ok(None)
+    }
+}
