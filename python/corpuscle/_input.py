@@ -113,6 +113,8 @@ def weights_of(sample_weight, n):
     check_consistent_length(weights, np.empty(n))
     if np.any(weights < 0):
         raise ValueError("Negative values in data passed to `sample_weight`")
+    if not np.any(weights):
+        raise ValueError("every weight is zero; give at least one document a positive weight")
     return np.ascontiguousarray(weights)
 
 
@@ -129,7 +131,7 @@ def encode(y, n, sample_weight=None, *, missing=True):
         except Exception:  # pyarrow refuses to copy unless asked
             y = y.to_numpy(zero_copy_only=False)
     elif not isinstance(y, np.ndarray | list):
-        y = list(y)
+        y = np.asarray(y) if hasattr(y, "__array__") else list(y)
     if isinstance(y, list) and any(isinstance(row, list | tuple | set | frozenset) for row in y):
         if missing:
             check_consistent_length(y, range(n))

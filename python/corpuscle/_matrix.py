@@ -1,5 +1,7 @@
 """The methods on matrices: projections and classifiers as scikit-learn estimators, constructors from the library's table."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -17,6 +19,8 @@ LARGEST_DENSE = 2**31
 
 class _Stage(BaseEstimator):
     _stage = None
+    # Fewest rows to learn from.
+    _fewest = 2
     # Whether the method works on sparse columns alone; an array is then read as one and comes back as one.
     _sparse_only = False
 
@@ -28,20 +32,29 @@ class _Stage(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return getattr(self, "_fitted", None) is not None
 
-    def _text(self):
-        return written(self._stage, {p.name: getattr(self, p.name) for p in parameters(self._stage)})
+    def _values(self):
+        return {p.name: getattr(self, p.name) for p in parameters(self._stage)}
 
     def _checked(self, X, *, reset):
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64])
+        fewest = self._fewest if reset else 1
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], ensure_min_samples=fewest
+        )
 
     def _given(self, X):
-        return matrix_in(sparse.csr_matrix(X) if self._sparse_only and not sparse.issparse(X) else X)
+        """Rows in the make that was learnt from, or that alone can be."""
+        if self._sparse_learnt and not sparse.issparse(X):
+            X = sparse.csr_matrix(X)
+        elif not self._sparse_learnt and sparse.issparse(X):
+            X = X.toarray()
+        return matrix_in(X)
 
     def _learn(self, X, target):
+        self._sparse_learnt = self._sparse_only or sparse.issparse(X)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None or not sparse.issparse(X) else list(names)
         run, _ = run_of(self)
-        fitted, rows = _native.fit_method(self._text(), self._given(X), target, run, names)
+        fitted, rows = _native.fit_method(written(self._stage, self._values()), self._given(X), target, run, names)
         self._fitted = fitted
         return rows
 
@@ -61,7 +74,7 @@ class _Projection(TransformerMixin, _Stage):
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None):
         """Learns from the rows of X, and from their labels where the method uses some."""
         if y is None and self._needs_labels:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -69,7 +82,7 @@ class _Projection(TransformerMixin, _Stage):
         if y is None:
             target = _native.Target.none(X.shape[0])
         else:
-            target, self._classes = encode(y, X.shape[0], sample_weight, missing=False)
+            target, self._classes = encode(_finite(y), X.shape[0], missing=False)
         some, rest, _ = self._learn(self._prepared(X), target)
         self._n_named = some[3] if some is not None else 0
         self._n_features_out = self._n_named + (rest.shape[1] if rest is not None else 0)
@@ -103,6 +116,16 @@ def _has_probabilities(self):
 
 
 class _Classification(ClassifierMixin, _Stage):
+    def _weighs_by_hand(self):
+        """Whether classes have weights of the caller's: ``class_weight={"rare": 5}``."""
+        return isinstance(getattr(self, "class_weight", None), Mapping)
+
+    def _values(self):
+        values = super()._values()
+        if "class_weight" in values and (values["class_weight"] is None or self._weighs_by_hand()):
+            values["class_weight"] = "none"
+        return values
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -114,6 +137,11 @@ class _Classification(ClassifierMixin, _Stage):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._checked(X, reset=True)
         y = _finite(y)
+        if self._weighs_by_hand():
+            from sklearn.utils.class_weight import compute_sample_weight
+
+            by_class = compute_sample_weight(self.class_weight, y)
+            sample_weight = by_class if sample_weight is None else by_class * np.asarray(sample_weight)
         target, self._classes = encode(y, X.shape[0], sample_weight, missing=False)
         self.classes_ = self._classes.values
         if len(self.classes_) < 2:
@@ -147,7 +175,7 @@ class _Classification(ClassifierMixin, _Stage):
     def predict_log_proba(self, X):
         """Logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X).astype(np.float64))
 
 
 def _finite(y):
@@ -191,6 +219,7 @@ class LSI(_Projection):
     """
 
     _stage = "lsi"
+    _fewest = 1
 
 
 @from_table
@@ -201,8 +230,9 @@ class Sprinkle(_Projection):
     --------
     >>> import numpy as np
     >>> from corpuscle import Sprinkle
-    >>> Sprinkle(rank=2).fit(np.eye(4), [0, 0, 1, 1]).transform(np.eye(4)).shape
-    (4, 2)
+    >>> X = np.random.default_rng(0).poisson(0.5, size=(30, 8))
+    >>> Sprinkle(rank=2).fit(X, [0, 1] * 15).transform(X).shape
+    (30, 2)
     """
 
     _stage = "sprinkle"

@@ -264,7 +264,7 @@ class TextClassifier(ClassifierMixin, _Recipe):
     def predict_log_proba(self, X):
         """Logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X).astype(np.float64))
 
     def decision_function(self, X):
         """The score of each class; with two classes half the second's lead, above 0 where it is predicted."""

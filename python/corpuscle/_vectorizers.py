@@ -222,7 +222,7 @@ class TfidfVectorizer(_Counting, _sklearn.TfidfVectorizer):
             norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
         )
         if self.use_idf:
-            self._tfidf.idf_ = self._terms.idf
+            self._tfidf.idf_ = self._terms.idf.astype(self._dtype())
 
     @property
     def idf_(self):

@@ -8,8 +8,17 @@ import sklearn.feature_extraction.text as text
 import corpuscle
 
 CALLABLE = "callables are refused: they would run for every document"
-# Every test that does not pass, with its reason; a test that begins to pass has to be taken out.
-REASONS = {}
+FLOATS = "values are 32-bit floats from the core and 64-bit ones where `idf_` was set; the test asks for equal bits"
+# Every test that does not pass, with its reason; some pass for HashingVectorizer, which is scikit-learn's.
+REASONS = {
+    "test_pickling_vectorizer": CALLABLE,
+    "test_stop_word_validation_custom_preprocessor": CALLABLE,
+    "test_callable_analyzer_error": CALLABLE,
+    "test_callable_analyzer_change_behavior": CALLABLE,
+    "test_callable_analyzer_reraise_error": CALLABLE,
+    "test_unused_parameters_warn": CALLABLE,
+    "test_tfidf_vectorizer_setter": FLOATS,
+}
 
 
 def _load():

@@ -39,12 +39,17 @@ fn seconds(budget: f64) -> PyResult<Duration> {
 
 /// The best recipe within `budget` seconds, what it was judged by, and every candidate.
 #[pyfunction]
-pub(crate) fn recommend(py: Python<'_>, texts: &Texts, target: &Target, budget: f64, run: &Settings) -> PyResult<String> {
+pub(crate) fn recommend(
+    py: Python<'_>,
+    texts: &Texts,
+    target: &Target,
+    budget: f64,
+    run: &Settings,
+) -> PyResult<String> {
     let slices = texts.slices()?;
     let params = RecommendParams { budget: seconds(budget)?, ..RecommendParams::default() };
-    let found = run.work(py, |run| {
-        corpuscle::experiment::recommend(&documents(&slices, target), &params, run, |_| {})
-    })?;
+    let found =
+        run.work(py, |run| corpuscle::experiment::recommend(&documents(&slices, target), &params, run, |_| {}))?;
     let tests = found.tests();
     let rows: Vec<Value> = (0..found.standings.len())
         .map(|index| {
@@ -156,9 +161,8 @@ pub(crate) fn tune(
     let (slices, space) = (texts.slices()?, Space::parse(recipe).map_err(raised)?);
     let params = TuneParams { trials, budget: budget.map(seconds).transpose()?, folds };
     params.check().map_err(raised)?;
-    let found = run.work(py, |run| {
-        corpuscle::experiment::tune(&space, &documents(&slices, target), &params, run, |_, _| {})
-    })?;
+    let found =
+        run.work(py, |run| corpuscle::experiment::tune(&space, &documents(&slices, target), &params, run, |_, _| {}))?;
     let names: Vec<String> =
         space.dimensions().iter().map(|dimension| format!("{}.{}", dimension.stage, dimension.parameter)).collect();
     Ok(json!({

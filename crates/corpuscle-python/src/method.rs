@@ -77,10 +77,7 @@ impl Fitted {
     }
 
     /// Weights (columns × classes) and bias of a linear classifier.
-    fn linear<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
+    fn linear<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
         let Some(linear) = self.fitted.linear() else { return Ok(None) };
         let weights = dense_to_python(py, linear.weights().clone())?;
         Ok(Some((weights, PyArray1::from_slice(py, linear.bias()))))

@@ -39,7 +39,9 @@ fn precise(precision: &str) -> PyResult<Precision> {
     match precision {
         "compact" => Ok(Precision::Compact),
         "full" => Ok(Precision::Full),
-        other => Err(pyo3::exceptions::PyValueError::new_err(format!("precision = {other:?} must be 'compact' or 'full'"))),
+        other => {
+            Err(pyo3::exceptions::PyValueError::new_err(format!("precision = {other:?} must be 'compact' or 'full'")))
+        }
     }
 }
 

@@ -119,7 +119,8 @@ impl Settings {
             let message = std::ffi::CString::new(message.replace('\0', " ")).unwrap_or_default();
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)?;
         }
-        let result = result.ok_or_else(|| PyRuntimeError::new_err("the work ended without a result: please report this"));
+        let result =
+            result.ok_or_else(|| PyRuntimeError::new_err("the work ended without a result: please report this"));
         result?.map_err(raised)
     }
 

@@ -5,7 +5,9 @@ use corpuscle::params::Params;
 use corpuscle::recipe::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
 use corpuscle::store::StoreWriter;
 use corpuscle::text::{Tokens, WordsParams};
-use corpuscle::vectorize::{BinaryParams, CountsModel, CountsParams, TermCounts, TfidfModel, TfidfParams, VectorizerModel};
+use corpuscle::vectorize::{
+    BinaryParams, CountsModel, CountsParams, TermCounts, TfidfModel, TfidfParams, VectorizerModel,
+};
 use corpuscle::{Error, Result, Run};
 use numpy::PyArray1;
 use pyo3::prelude::*;

@@ -52,9 +52,10 @@ impl Texts {
     fn addresses(&self) -> Vec<usize> {
         match &self.kept {
             Kept::Strings(_) => Vec::new(),
-            Kept::Arrow(chunks) => {
-                chunks.iter().flat_map(|c| c.to_data().buffers().iter().map(|b| b.as_ptr().addr()).collect::<Vec<_>>()).collect()
-            }
+            Kept::Arrow(chunks) => chunks
+                .iter()
+                .flat_map(|c| c.to_data().buffers().iter().map(|b| b.as_ptr().addr()).collect::<Vec<_>>())
+                .collect(),
         }
     }
 }

@@ -276,7 +276,9 @@ mod tests {
             assert_eq!(back.to_bytes().unwrap(), fitted.to_bytes().unwrap(), "{text}");
             assert_eq!(back.transform(&x, &run).unwrap(), fitted.transform(&x, &run).unwrap(), "{text}");
             assert_eq!(z.unwrap().cols(), back.n_columns(), "{text}");
-            assert!(back.predict(&x, &run).is_err() && back.transform(&Matrix::from(Dense::zeros(1, 2)), &run).is_err());
+            assert!(
+                back.predict(&x, &run).is_err() && back.transform(&Matrix::from(Dense::zeros(1, 2)), &run).is_err()
+            );
         }
         for text in ["svm", "logistic(c=2)", "knn(k=3)", "svm(calibrate=0)"] {
             let (fitted, none) = Method::parse(text).unwrap().fit(&x, &Target::new(&labels), &run).unwrap();
