@@ -144,3 +144,37 @@ def test_the_command_is_the_same_command(tmp_path):
     assert piped.stderr == "" and piped.stdout
     script = os.path.join(os.path.dirname(sys.executable), "corpuscle")
     assert subprocess.run([script, "--version"], capture_output=True, text=True).stdout == done.stdout
+
+
+def test_progress_is_shown_when_asked_for(demo, capsys):
+    texts, labels, *_ = demo
+    TextClassifier("scdv(dim=50, clusters=10, epochs=20, min_count=1) | svm", verbose=True).fit(texts * 10, labels * 10)
+    shown = capsys.readouterr().err
+    assert "scdv" in shown and "\r" not in shown  # not a terminal: a line for each stage
+
+
+def test_warnings_of_the_core_are_warnings_of_python():
+    with pytest.warns(UserWarning, match="too few labelled documents to calibrate"):
+        TextClassifier("tfidf | svm").fit(["red apple", "blue sky", "green tree"], ["a", "b", "a"])
+
+
+def test_a_subinterpreter_is_harmless():
+    done = python(
+        """
+        import corpuscle
+        corpuscle.__version__
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        other = interpreters.create()
+        try:
+            said = interpreters.run_string(other, "import corpuscle; corpuscle.__version__")
+        except Exception as error:
+            said = error
+        assert said is None or "subinterpreters" in str(said) or "ImportError" in str(said), said
+        interpreters.destroy(other)
+        print(corpuscle.TextClassifier("tfidf | svm(calibrate=0)").fit(["a b", "c d"] * 4, [0, 1] * 4).predict(["a"])[0])
+        """
+    )
+    assert done.stdout.strip() == "0", done

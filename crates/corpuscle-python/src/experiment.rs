@@ -182,15 +182,12 @@ pub(crate) fn bars(title: String, x_label: String, bars: Vec<(String, f64, Strin
     BarChart { title, x_label, bars, note_label: String::new(), most: None }.render().standalone()
 }
 
+/// Name, points and spread of a line.
+type Line = (String, Vec<(f64, f64)>, Vec<f64>);
+
 /// A chart with a line for each `(name, points, spread)`, as SVG.
 #[pyfunction]
-pub(crate) fn lines(
-    title: String,
-    x_label: String,
-    y_label: String,
-    series: Vec<(String, Vec<(f64, f64)>, Vec<f64>)>,
-    log_x: bool,
-) -> String {
+pub(crate) fn lines(title: String, x_label: String, y_label: String, series: Vec<Line>, log_x: bool) -> String {
     let spread: Vec<Vec<f64>> = series.iter().map(|(_, _, spread)| spread.clone()).collect();
     let series = series.into_iter().map(|(name, points, _)| Series { name, points }).collect();
     LineChart { title, x_label, y_label, series, log_x }.render_with_spread(&spread).standalone()

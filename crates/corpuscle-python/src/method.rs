@@ -17,6 +17,9 @@ pub(crate) struct Fitted {
     fitted: FittedMethod,
 }
 
+/// Weights and bias of a linear classifier.
+type Linear<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>);
+
 /// Labels given, scores, and probabilities when there are some.
 pub(crate) type Said<'py> = (Lists<'py>, Bound<'py, PyArray2<f32>>, Option<Bound<'py, PyArray2<f32>>>);
 
@@ -77,7 +80,7 @@ impl Fitted {
     }
 
     /// Weights (columns × classes) and bias of a linear classifier.
-    fn linear<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>> {
+    fn linear<'py>(&self, py: Python<'py>) -> PyResult<Option<Linear<'py>>> {
         let Some(linear) = self.fitted.linear() else { return Ok(None) };
         let weights = dense_to_python(py, linear.weights().clone())?;
         Ok(Some((weights, PyArray1::from_slice(py, linear.bias()))))

@@ -35,6 +35,12 @@ impl From<Fitted> for Model {
     }
 }
 
+/// Stages with their seconds.
+type Seconds = Vec<(String, f64)>;
+
+/// Confidence of each answer, and its p-value of being like the training documents.
+type Doubts<'py> = (Option<Bound<'py, PyArray1<f32>>>, Bound<'py, PyArray1<f64>>);
+
 fn precise(precision: &str) -> PyResult<Precision> {
     match precision {
         "compact" => Ok(Precision::Compact),
@@ -65,7 +71,7 @@ pub(crate) fn fit(
     updatable: bool,
     precision: &str,
     sources: Vec<String>,
-) -> PyResult<(Model, Vec<(String, f64)>)> {
+) -> PyResult<(Model, Seconds)> {
     let (recipe, precision) = (Recipe::parse(recipe).map_err(raised)?, precise(precision)?);
     let slices = texts.slices()?;
     let (model, seconds) = run.work(py, |run| {
@@ -85,7 +91,7 @@ pub(crate) fn fit_representation<'py>(
     texts: &Texts,
     target: &Target,
     run: &Settings,
-) -> PyResult<(Model, Vec<(String, f64)>, Bound<'py, PyTuple>)> {
+) -> PyResult<(Model, Seconds, Bound<'py, PyTuple>)> {
     let recipe = Recipe::parse(recipe).map_err(raised)?.representation();
     let slices = texts.slices()?;
     let (model, seconds, rows) = run.work(py, |run| {
@@ -280,12 +286,7 @@ impl Model {
     }
 
     /// Confidence of each answer and its p-value of being like the training documents.
-    fn doubt<'py>(
-        &self,
-        py: Python<'py>,
-        texts: &Texts,
-        run: &Settings,
-    ) -> PyResult<(Option<Bound<'py, PyArray1<f32>>>, Bound<'py, PyArray1<f64>>)> {
+    fn doubt<'py>(&self, py: Python<'py>, texts: &Texts, run: &Settings) -> PyResult<Doubts<'py>> {
         let slices = texts.slices()?;
         let (sure, novel) = run.work(py, |run| {
             let x = self.model.represent_texts(&slices, run)?;
