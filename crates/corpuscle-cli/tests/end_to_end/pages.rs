@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The lines of all `sh` blocks, long ones put together; those of cargo are what runs this test.
+/// The lines of all `sh` blocks, long ones put together; those of cargo and `./test` are what runs this test.
 fn commands(page: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut inside = false;
@@ -26,7 +26,7 @@ fn commands(page: &str) -> Vec<String> {
             _ => {}
         }
     }
-    lines.retain(|line| !line.trim().is_empty() && !line.starts_with("cargo "));
+    lines.retain(|line| !line.trim().is_empty() && !line.starts_with("cargo ") && !line.starts_with("./test"));
     lines
 }
 

@@ -65,6 +65,20 @@ pub(super) fn parse_of_file(text: &str, registry: Arc<Registry>) -> Result<Recip
     Planner { text, registry: &registry, of_file: true }.recipe(Expression::parse(text)?)
 }
 
+/// Reads a single stage; out of a file, a parameter not named is one that was not there yet.
+pub(super) fn parse_stage(text: &str, registry: Arc<Registry>, of_file: bool) -> Result<AnyStage> {
+    let planner = Planner { text, registry: &registry, of_file };
+    match Expression::parse(text)? {
+        Expression::Stage(call) => planner.stage(&call),
+        other => planner.fault(other.at(), "this is more than one stage"),
+    }
+}
+
+/// A stage with every value written out.
+pub(super) fn written_full(stage: &(impl ErasedStage + ?Sized)) -> String {
+    written(stage, StageKind::Project, Form::Full).to_string()
+}
+
 impl Node {
     fn number_fields(&self, list: &mut Vec<Numbers>) {
         match self {
