@@ -37,6 +37,7 @@ mod space_tests;
 mod spread;
 mod term_counts;
 mod tfidf;
+mod topic_table;
 mod vectorizer;
 mod vocabulary;
 
@@ -54,5 +55,6 @@ pub use space::{SpaceParams, WordSpace};
 pub use spread::Spread;
 pub use term_counts::TermCounts;
 pub use tfidf::TfidfModel;
+pub use topic_table::TopicTable;
 pub use vectorizer::{Columns, Vectorizer, VectorizerModel, WordParts};
 pub use vocabulary::Vocabulary;

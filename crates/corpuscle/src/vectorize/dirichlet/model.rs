@@ -8,7 +8,7 @@ use super::prior::Priors;
 use crate::matrix::{Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::{Lexicon, Tokens};
-use crate::vectorize::{VectorizerModel, WordParts};
+use crate::vectorize::{TopicTable, VectorizerModel, WordParts};
 use crate::{Error, Result, Run};
 
 /// Documents in one piece of work.
@@ -197,6 +197,21 @@ impl VectorizerModel for DirichletModel {
     /// Topics stand for no term.
     fn feature_names(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// P(w, k) = P(w|k) · P(k).
+    fn topics(&self) -> Option<TopicTable> {
+        let words: Vec<String> = self.words.iter().map(str::to_string).collect();
+        let mut joint = Dense::zeros(words.len(), self.topics);
+        for (row, values) in joint.values_mut().chunks_mut(self.topics).enumerate() {
+            let given = self.word_given_topics(row as u32).iter().zip(&self.shares);
+            values.iter_mut().zip(given).for_each(|(value, (&given, &share))| *value = given * share);
+        }
+        Some(TopicTable::new(words, joint, false))
+    }
+
+    fn topic_shares(&self, tokens: &Tokens, run: &Run) -> Result<Option<Dense>> {
+        DirichletModel::transform(self, tokens, run).map(Some)
     }
 
     fn has_word_parts(&self) -> bool {
