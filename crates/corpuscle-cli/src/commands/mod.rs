@@ -15,9 +15,11 @@ mod predict;
 mod recommend;
 mod reproduce;
 mod retrieval;
+mod senses;
 mod similar;
 mod stages;
 mod terms;
+mod topics;
 mod train;
 mod tune;
 mod update;
@@ -56,6 +58,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::TuneSearch(args) => retrieval::tune(args, everywhere, &run),
         Command::SimilarDocuments(args) => retrieval::similar(args, everywhere, &run),
         Command::Duplicates(args) => retrieval::duplicates(args, everywhere, &run),
+        Command::Topics(args) => topics::run(args, everywhere, &run),
+        Command::Senses(args) => senses::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
         Command::Doctor => doctor::run(everywhere, &run),
         Command::Completions(args) => manual::completions(args),

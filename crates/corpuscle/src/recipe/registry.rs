@@ -25,8 +25,8 @@ use crate::project::{
 };
 use crate::text::WordsParams;
 use crate::vectorize::{
-    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, ScdvParams, TfidfParams,
-    Vectorizer,
+    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams, ScdvParams,
+    TfidfParams, Vectorizer,
 };
 use crate::{Error, Result, Run};
 
@@ -146,6 +146,7 @@ impl Registry {
                 Stage::vectorizer::<BowvParams>(),
                 Stage::vectorizer::<ConceptsParams>(),
                 Stage::vectorizer::<AverageParams>(),
+                Stage::vectorizer::<DirichletParams>(),
                 Stage::vectorizer::<ColumnParams>(),
                 Stage::projector::<InformationGainParams>(),
                 Stage::projector::<LsiParams>(),
