@@ -26,6 +26,9 @@ mod concepts;
 mod counts;
 mod fill;
 mod grams;
+mod paragraph;
+#[cfg(test)]
+mod paragraph_tests;
 mod params;
 mod row_maker;
 mod scdv;
@@ -45,6 +48,7 @@ pub use column::{ColumnModel, ColumnParams, FieldName};
 pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};
 pub use counts::CountsModel;
+pub use paragraph::{ParagraphMode, ParagraphModel, ParagraphParams};
 pub use params::{BinaryParams, Bound, CountsParams, Norm, TfidfParams};
 pub use row_maker::RowMaker;
 pub use scdv::ScdvParams;
