@@ -16,9 +16,10 @@ use corpuscle::recipe::{Corpus, Model, Predictions, Recipe, Registry, Stage, Sta
 fn small(stage: &str) -> Vec<(&'static str, String)> {
     let values: &[(&str, &str)] = match stage {
         "scdv" | "bowv" | "concepts" => &[("dim", "4"), ("clusters", "3"), ("min_count", "1"), ("epochs", "1")],
-        "average" => &[("dim", "4"), ("min_count", "1"), ("epochs", "1")],
+        "average" | "paragraph" => &[("dim", "4"), ("min_count", "1"), ("epochs", "1")],
         "ig" => &[("terms", "60")],
-        "lsi" => &[("rank", "5")],
+        "lsi" | "slsi" => &[("rank", "5")],
+        "local_lsi" => &[("rank", "3"), ("local", "2")],
         "sprinkle" => &[("rank", "5"), ("terms", "2")],
         "varnorm" => &[("components", "3")],
         "discriminant" => &[("shrinkage", "1")],

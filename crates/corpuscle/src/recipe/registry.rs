@@ -20,13 +20,13 @@ use super::plan::{self, Recipe};
 use crate::classify::{Classifier, Framed, KnnParams, LogisticParams, SvmParams};
 use crate::params::{Form, Params};
 use crate::project::{
-    DcotParams, DiscriminantParams, InformationGainParams, LsiParams, NormalizeParams, Projector, SprinkleParams,
-    VarNormParams,
+    DcotParams, DiscriminantParams, InformationGainParams, LocalLsiParams, LsiParams, NormalizeParams, Projector,
+    SlsiParams, SprinkleParams, VarNormParams,
 };
 use crate::text::WordsParams;
 use crate::vectorize::{
-    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams, ScdvParams,
-    TfidfParams, Vectorizer,
+    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams,
+    ParagraphParams, ScdvParams, TfidfParams, Vectorizer,
 };
 use crate::{Error, Result, Run};
 
@@ -147,10 +147,13 @@ impl Registry {
                 Stage::vectorizer::<ConceptsParams>(),
                 Stage::vectorizer::<AverageParams>(),
                 Stage::vectorizer::<DirichletParams>(),
+                Stage::vectorizer::<ParagraphParams>(),
                 Stage::vectorizer::<ColumnParams>(),
                 Stage::projector::<InformationGainParams>(),
                 Stage::projector::<LsiParams>(),
                 Stage::projector::<SprinkleParams>(),
+                Stage::projector::<SlsiParams>(),
+                Stage::projector::<LocalLsiParams>(),
                 Stage::projector::<VarNormParams>(),
                 Stage::projector::<DiscriminantParams>(),
                 Stage::projector::<DcotParams>(),

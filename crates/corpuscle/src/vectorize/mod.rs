@@ -27,6 +27,9 @@ mod counts;
 mod dirichlet;
 mod fill;
 mod grams;
+mod paragraph;
+#[cfg(test)]
+mod paragraph_tests;
 mod params;
 mod row_maker;
 mod scdv;
@@ -48,6 +51,7 @@ pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};
 pub use counts::CountsModel;
 pub use dirichlet::{DirichletModel, DirichletParams, completion_perplexity};
+pub use paragraph::{ParagraphMode, ParagraphModel, ParagraphParams};
 pub use params::{BinaryParams, Bound, CountsParams, Norm, TfidfParams};
 pub use row_maker::RowMaker;
 pub use scdv::ScdvParams;

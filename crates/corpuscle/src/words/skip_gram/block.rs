@@ -32,6 +32,8 @@ pub(super) struct Span<'a> {
     pub(super) words: &'a [u32],
     pub(super) start: usize,
     pub(super) end: usize,
+    /// The row of the input table that stands for the whole document and joins every window of CBOW, where there is one.
+    pub(super) paragraph: Option<u32>,
     pub(super) seed: u64,
 }
 
@@ -167,6 +169,7 @@ impl Block {
             }
             Architecture::Cbow => {
                 self.input_rows.extend_from_slice(around);
+                self.input_rows.extend(span.paragraph);
                 self.output_rows.extend_from_slice(own);
             }
         }
@@ -177,17 +180,18 @@ impl Block {
         fetch(&mut self.outputs, &self.output_rows, self.lanes, |row, to| read(Table::Outputs, row, to));
         zero(&mut self.input_changes, self.inputs.len());
         zero(&mut self.output_changes, self.outputs.len());
-        self.count_pairs(span.start - first, params);
+        let paragraph = span.paragraph.map(|_| around.len());
+        self.count_pairs(span.start - first, paragraph, params);
         match params.architecture {
             Architecture::SkipGram => self.skip_gram(v, span.start - first, params, rate),
-            Architecture::Cbow => self.cbow(v, span.start - first, params, rate),
+            Architecture::Cbow => self.cbow(v, span.start - first, paragraph, params, rate),
         }
         limit(v, &mut self.input_changes, self.lanes);
         limit(v, &mut self.output_changes, self.lanes);
     }
 
     /// How many pairs change each row: every word of a window is one, with its share of negatives.
-    fn count_pairs(&mut self, offset: usize, params: &SkipGramParams) {
+    fn count_pairs(&mut self, offset: usize, paragraph: Option<usize>, params: &SkipGramParams) {
         let each = 1.0 + params.negatives as f32;
         let skip_gram = params.architecture == Architecture::SkipGram;
         self.input_pairs.clear();
@@ -208,6 +212,9 @@ impl Block {
                 self.input_pairs[offset + word] -= each;
                 self.output_pairs[word] = 1.0;
             }
+        }
+        if let Some(paragraph) = paragraph {
+            self.input_pairs[paragraph] = each * self.windows.len() as f32;
         }
         let negatives = self.output_rows.len() - SHARED;
         self.output_pairs[negatives..].fill((params.negatives * all) as f32 / SHARED as f32);
@@ -269,18 +276,29 @@ impl Block {
         add_all(v, to_negatives, SHARED, &self.inputs, n, |_, _| 0..words, to_negative);
     }
 
-    /// The mean of a window predicts the word in its middle.
+    /// The mean of a window, and of the paragraph at its place among the inputs, predicts the word in its middle.
     #[inline(always)]
-    fn cbow<V: Registers>(&mut self, v: V, offset: usize, params: &SkipGramParams, rate: f32) {
+    fn cbow<V: Registers>(
+        &mut self,
+        v: V,
+        offset: usize,
+        paragraph: Option<usize>,
+        params: &SkipGramParams,
+        rate: f32,
+    ) {
         let n = self.lanes;
         let words = self.windows.len();
+        let more = usize::from(paragraph.is_some());
         zero(&mut self.means, words * n);
         zero(&mut self.mean_changes, words * n);
         for (word, &(from, to)) in self.windows.iter().enumerate() {
             let own = offset + word;
-            let one = 1.0 / ((to - from - 1) as f32).max(1.0);
+            let one = 1.0 / ((to - from - 1 + more) as f32).max(1.0);
             let mean = &mut self.means[word * n..(word + 1) * n];
             add_weighted::<1, V>(v, mean, &self.inputs, n, from..to, |_, k| if k == own { 0.0 } else { one });
+            if let Some(paragraph) = paragraph {
+                add_weighted::<1, V>(v, mean, &self.inputs, n, paragraph..paragraph + 1, |_, _| one);
+            }
         }
         let width = 1 + SHARED;
         self.pairs.clear();
@@ -290,7 +308,7 @@ impl Block {
         for word in 0..words {
             let pairs = &mut self.pairs[word * width..(word + 1) * width];
             let (from, to) = self.windows[word];
-            if to - from < 2 {
+            if to - from + more < 2 {
                 pairs.fill(0.0);
                 continue;
             }
@@ -322,7 +340,7 @@ impl Block {
         // As in the original program, every word of the window takes the whole change of the mean.
         for (word, &(from, to)) in self.windows.iter().enumerate() {
             let change = &self.mean_changes[word * n..(word + 1) * n];
-            for context in (from..to).filter(|&context| context != offset + word) {
+            for context in (from..to).filter(|&context| context != offset + word).chain(paragraph) {
                 add_weighted::<1, V>(
                     v,
                     &mut self.input_changes[context * n..(context + 1) * n],

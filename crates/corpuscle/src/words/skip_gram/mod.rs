@@ -31,6 +31,8 @@
 
 mod block;
 mod kernels;
+mod paragraphs;
+mod pull;
 mod sample;
 mod tables;
 #[cfg(test)]
@@ -40,6 +42,8 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::paragraphs::{Paragraphs, Reading};
 
 use self::block::{Block, LENGTH, Learn, Span};
 use self::kernels::{Lane, lanes};
@@ -139,15 +143,21 @@ impl SkipGramParams {
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordVectors> {
         self.check()?;
         let frequent = Frequent::of(tokens, self.min_count)?;
-        let tables = Tables::new(frequent.words.len(), self.dim, &mut run.rng(0));
+        let words = frequent.words.len();
+        let tables = Tables::new(words, words, self.dim, &mut run.rng(0));
         let vectors = match self.deterministic {
             true => run.install(|| self.train_in_order(tables, tokens, &frequent, run))?,
             false => run.install(|| self.train_at_will(tables, tokens, &frequent, run))?,
         };
-        if !vectors.values().iter().all(|value| value.is_finite()) {
-            return Err(Error::parameter("words", "rate", self.rate, "is too high: the vectors grew beyond bounds"));
-        }
+        self.check_finite(vectors.values())?;
         WordVectors::new(frequent.words, vectors)
+    }
+
+    fn check_finite(&self, values: &[f32]) -> Result<()> {
+        match values.iter().all(|value| value.is_finite()) {
+            true => Ok(()),
+            false => Err(Error::parameter("words", "rate", self.rate, "is too high: the vectors grew beyond bounds")),
+        }
     }
 
     fn train_in_order(
@@ -160,21 +170,34 @@ impl SkipGramParams {
         let negatives = Negatives::new(&frequent.counts);
         let mut blocks: Vec<Block> = (0..BATCH).map(|_| Block::new(lanes(self.dim))).collect();
         self.for_each_slab(tokens, frequent, run, |slab| {
-            for (number, spans) in slab.spans.chunks(BATCH).enumerate() {
-                run.check()?;
-                let rate = self.rate_at(slab.done(number * BATCH));
-                let (busy, idle) = blocks.split_at_mut(spans.len());
-                busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &span)| {
-                    let (span, negatives) = (slab.span(span), &negatives);
-                    let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
-                    Learn { block, span, params: self, negatives, rate, read }.run();
-                });
-                idle.iter_mut().for_each(Block::clear);
-                tables.apply(&blocks);
-            }
-            Ok(())
+            self.learn_slab(&mut tables, &mut blocks, slab, |slab, span| slab.span(span), &negatives, run)
         })?;
         tables.into_vectors(self.dim)
+    }
+
+    /// One pass over the blocks of a slab, a batch at a time; `span` says what each block is made of.
+    fn learn_slab<'s>(
+        &self,
+        tables: &mut Tables,
+        blocks: &mut [Block],
+        slab: &'s Slab,
+        span: impl Fn(&'s Slab, [usize; 4]) -> Span<'s> + Sync,
+        negatives: &Negatives,
+        run: &Run,
+    ) -> Result<()> {
+        for (number, spans) in slab.spans.chunks(BATCH).enumerate() {
+            run.check()?;
+            let rate = self.rate_at(slab.done(number * BATCH));
+            let (busy, idle) = blocks.split_at_mut(spans.len());
+            busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &place)| {
+                let span = span(slab, place);
+                let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
+                Learn { block, span, params: self, negatives, rate, read }.run();
+            });
+            idle.iter_mut().for_each(Block::clear);
+            tables.apply(blocks);
+        }
+        Ok(())
     }
 
     fn train_at_will(
@@ -287,6 +310,8 @@ struct Slab {
     words: Vec<u32>,
     /// For each block its document's words and its own: (document start, document end, start, end).
     spans: Vec<[usize; 4]>,
+    /// The documents with words to train on and where these begin, in order.
+    documents: Vec<(u32, usize)>,
     seed: u64,
     /// The share of all training done before, and the share this slab is.
     before: f64,
@@ -305,13 +330,15 @@ impl Slab {
                 known.filter(|&word| word != u32::MAX && rng.random::<u32>() <= chances[word as usize]).collect()
             })
             .collect();
-        let mut slab = Slab { words: Vec::new(), spans: Vec::new(), seed, before: 0.0, share: 0.0 };
-        for document in kept {
+        let mut slab =
+            Slab { words: Vec::new(), spans: Vec::new(), documents: Vec::new(), seed, before: 0.0, share: 0.0 };
+        for (&number, document) in documents.iter().zip(kept) {
             // A word alone has no context.
             if document.len() < 2 {
                 continue;
             }
             let first = slab.words.len();
+            slab.documents.push((number, first));
             slab.words.extend_from_slice(&document);
             let end = slab.words.len();
             for start in (first..end).step_by(LENGTH) {
@@ -328,9 +355,16 @@ impl Slab {
             words: &self.words[first..last],
             start: start - first,
             end: end - first,
+            paragraph: None,
             // The place of a block in its slab is its own.
             seed: self.seed ^ (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
         }
+    }
+
+    /// The document that the words at `start` are of.
+    fn document(&self, start: usize) -> Option<u32> {
+        let after = self.documents.partition_point(|&(_, first)| first <= start);
+        after.checked_sub(1).map(|at| self.documents[at].0)
     }
 
     fn done(&self, blocks: usize) -> f64 {

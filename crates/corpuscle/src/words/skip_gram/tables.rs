@@ -26,18 +26,31 @@ pub(super) struct Tables {
 /// pushed as many times as far as one push would have been enough. Rare words never come near the limit.
 const MOST_PAIRS: f32 = 256.0;
 
+/// Tasks that the rows of a table are shared out to when changes are added.
+pub(super) const PARTS: usize = 8;
+
 impl Tables {
-    /// Small random inputs, uniform on ±½/dim, and outputs of zero.
-    pub(super) fn new(words: usize, dim: usize, rng: &mut Rng) -> Self {
+    /// Small random inputs and outputs of zero.
+    pub(super) fn new(inputs: usize, outputs: usize, dim: usize, rng: &mut Rng) -> Self {
         let lanes = super::kernels::lanes(dim);
-        let mut inputs = vec![[0f32; WIDTH]; words * lanes];
-        for row in inputs.chunks_exact_mut(lanes) {
-            for value in row.as_flattened_mut()[..dim].iter_mut() {
-                *value = (rng.random::<f32>() - 0.5) / dim as f32;
-            }
+        Tables {
+            lanes,
+            inputs: small_rows(inputs, dim, rng),
+            outputs: vec![[0f32; WIDTH]; outputs * lanes],
+            input_pairs: vec![0.0; inputs],
+            output_pairs: vec![0.0; outputs],
         }
-        let outputs = vec![[0f32; WIDTH]; words * lanes];
-        Tables { lanes, inputs, outputs, input_pairs: vec![0.0; words], output_pairs: vec![0.0; words] }
+    }
+
+    /// The output table.
+    pub(super) fn outputs_mut(&mut self) -> &mut [Lane] {
+        &mut self.outputs
+    }
+
+    /// The first `rows` input vectors, and the output vectors, without their padding.
+    pub(super) fn into_both(self, rows: usize, dim: usize) -> Result<(Dense, Dense)> {
+        let inputs = unpadded(&self.inputs[..rows * self.lanes], self.lanes, dim)?;
+        Ok((inputs, unpadded(&self.outputs, self.lanes, dim)?))
     }
 
     #[inline(always)]
@@ -51,18 +64,10 @@ impl Tables {
 
     /// Adds the changes of all blocks, to every row in their order: each task owns some rows and passes over the rest.
     pub(super) fn apply(&mut self, blocks: &[Block]) {
-        const PARTS: usize = 8;
-        let rows = self.inputs.len() / self.lanes;
-        let part = rows.div_ceil(PARTS).max(1);
         let lanes = self.lanes;
-        let chunks = |table: Table, rows, pairs| {
-            let rows: rayon::slice::ChunksMut<'_, Lane> = <[Lane]>::par_chunks_mut(rows, part * lanes);
-            rows.zip(<[f32]>::par_chunks_mut(pairs, part)).enumerate().map(move |chunk| (table, chunk))
-        };
-        let inputs = chunks(Table::Inputs, &mut self.inputs, &mut self.input_pairs);
-        let outputs = chunks(Table::Outputs, &mut self.outputs, &mut self.output_pairs);
-        inputs.chain(outputs).with_max_len(1).for_each(|(table, (at, (to, totals)))| {
-            let first = (at * part) as u32;
+        let inputs = parts(Table::Inputs, &mut self.inputs, &mut self.input_pairs, lanes);
+        let outputs = parts(Table::Outputs, &mut self.outputs, &mut self.output_pairs, lanes);
+        inputs.chain(outputs).with_max_len(1).for_each(|(table, first, (to, totals))| {
             for block in blocks {
                 block.changes(table, |row, pairs, _| {
                     if let Some(total) = totals.get_mut(row.wrapping_sub(first) as usize) {
@@ -95,11 +100,48 @@ impl Tables {
 
     /// The input vectors without their padding.
     pub(super) fn into_vectors(self, dim: usize) -> Result<Dense> {
-        let rows = self.inputs.len() / self.lanes;
-        let values: Vec<f32> =
-            self.inputs.chunks_exact(self.lanes).flat_map(|row| row.as_flattened()[..dim].iter().copied()).collect();
-        Dense::new(rows, dim, values)
+        unpadded(&self.inputs, self.lanes, dim)
     }
+}
+
+/// Neighbouring rows of a table with the scratch of each, the number of the first before them.
+fn parts<'a>(
+    table: Table,
+    rows: &'a mut [Lane],
+    pairs: &'a mut [f32],
+    lanes: usize,
+) -> impl IndexedParallelIterator<Item = (Table, u32, (&'a mut [Lane], &'a mut [f32]))> {
+    let part = pairs.len().div_ceil(PARTS).max(1);
+    let chunks = rows.par_chunks_mut(part * lanes).zip(pairs.par_chunks_mut(part)).enumerate();
+    chunks.map(move |(at, chunk)| (table, (at * part) as u32, chunk))
+}
+
+/// So many rows of small random numbers, uniform on ±½/dim.
+pub(super) fn small_rows(rows: usize, dim: usize, rng: &mut Rng) -> Vec<Lane> {
+    let lanes = super::kernels::lanes(dim);
+    let mut table = vec![[0f32; WIDTH]; rows * lanes];
+    for row in table.chunks_exact_mut(lanes) {
+        for value in row.as_flattened_mut()[..dim].iter_mut() {
+            *value = (rng.random::<f32>() - 0.5) / dim as f32;
+        }
+    }
+    table
+}
+
+fn unpadded(table: &[Lane], lanes: usize, dim: usize) -> Result<Dense> {
+    let values: Vec<f32> =
+        table.chunks_exact(lanes).flat_map(|row| row.as_flattened()[..dim].iter().copied()).collect();
+    Dense::new(table.len() / lanes, dim, values)
+}
+
+/// Rows in whole lanes, padded with zeros.
+pub(super) fn padded(rows: &Dense) -> Vec<Lane> {
+    let lanes = super::kernels::lanes(rows.cols());
+    let mut table = vec![[0f32; WIDTH]; rows.rows() * lanes];
+    for (row, to) in table.chunks_exact_mut(lanes).enumerate() {
+        to.as_flattened_mut()[..rows.cols()].copy_from_slice(rows.row(row));
+    }
+    table
 }
 
 /// Both tables, changed by all threads at any time. An update that meets another on the same number may be lost; words
