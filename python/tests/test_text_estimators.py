@@ -320,7 +320,6 @@ DATA_FREE = [
     "check_get_params_invariance",
     "check_set_params",
     "check_do_not_raise_errors_in_init_or_set_params",
-    "check_param_validation",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_estimator_tags_renamed",

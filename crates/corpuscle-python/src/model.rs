@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use corpuscle::Precision;
 use corpuscle::recipe::{Corpus, Model as Fitted, Predictions, Predictor, Recipe};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -34,6 +34,9 @@ impl From<Fitted> for Model {
         Model { model, predictor: Mutex::new(None) }
     }
 }
+
+/// Words, and a row for each.
+type Vectors<'py> = (Vec<String>, Bound<'py, PyArray2<f32>>);
 
 /// Stages with their seconds.
 type Seconds = Vec<(String, f64)>;
@@ -278,6 +281,14 @@ impl Model {
     #[getter]
     fn feature_names(&self) -> Vec<String> {
         self.model.feature_names()
+    }
+
+    /// Words and their vectors, for a recipe that has some.
+    fn word_vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Vectors<'py>>> {
+        let Some(space) = self.model.word_space() else { return Ok(None) };
+        let (words, vectors) = (space.vectors().words(), space.vectors().vectors());
+        let words = words.iter().map(ToString::to_string).collect();
+        Ok(Some((words, dense_to_python(py, vectors.clone())?)))
     }
 
     #[getter]
