@@ -1,7 +1,8 @@
 """The Python package beside scikit-learn and beside the same work in Rust, in one run.
 
-Needs the package installed (`pip install ./python`, a release build) with scikit-learn and pyarrow beside it, and the release build of
-the command. `python bench/python_side.py --data DATA.jsonl.gz --ours target/release/corpuscle`
+Needs the package installed (`pip install ./python`, a release build) with scikit-learn and pyarrow beside it. The Rust time is what the
+command says of its stages; the command is the package's own unless `--ours` names another.
+`python bench/python_side.py --data DATA.jsonl.gz [--wheel FILE]`
 """
 import argparse, gzip, json, os, pathlib, subprocess, sys, tempfile, time
 
@@ -22,7 +23,7 @@ def in_rust(ours, rows, repeat):
         file.write_text("".join(json.dumps({"text": t, "label": l}) + "\n" for t, l in rows), encoding="utf-8")
         taken = []
         for _ in range(repeat):
-            call = [ours, "train", str(file), "--recipe", "tfidf-svm", "-o", f"{folder}/x.model", "--json", "--quiet"]
+            call = [*ours, "train", str(file), "--recipe", "tfidf-svm", "-o", f"{folder}/x.model", "--json", "--quiet"]
             said = json.loads(subprocess.run(call, check=True, capture_output=True).stdout)
             taken.append(sum(seconds for stage, seconds in said["seconds"].items() if stage != "write"))
         return min(taken)
@@ -50,7 +51,7 @@ print(column.nbytes / 1e6, before / 1e3, after / 1e3, seconds)
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True)
-    parser.add_argument("--ours", required=True)
+    parser.add_argument("--ours", help="the program corpuscle")
     parser.add_argument("--wheel")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--output")
@@ -66,7 +67,7 @@ def main():
     found["tfidf"] = best(lambda: TfidfVectorizer().fit_transform(texts), args.repeat)
     found["tfidf_times"] = found["tfidf_sklearn"] / found["tfidf"]
     found["fit"] = best(lambda: TextClassifier("tfidf-svm").fit(texts, labels), args.repeat)
-    found["fit_rust"] = in_rust(args.ours, zip(texts, labels), args.repeat)
+    found["fit_rust"] = in_rust([args.ours] if args.ours else [sys.executable, "-m", "corpuscle"], list(zip(texts, labels)), args.repeat)
     found["fit_ratio"] = found["fit"] / found["fit_rust"]
     model = TextClassifier("tfidf-svm").fit(texts, labels)
     short = ["my graphics card does not work with this driver"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 _HOMES = {
     "_text": ["Explanation", "TextClassifier", "TextVectorizer"],
     "_matrix": ["LSI", "Sprinkle", "VarNorm", "Discriminant", "DCoT", "InformationGain", "LinearSVM", "Logistic", "KNN"],
+    "_words": ["WordVectors"],
     "_vectorizers": ["CountVectorizer", "TfidfVectorizer"],
     "_fasttext": ["train_supervised"],
     "_experiments": ["compare", "cross_val_proba", "label_curve", "recommend", "reproduce", "tune"],

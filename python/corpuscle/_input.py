@@ -28,11 +28,17 @@ def as_texts(X):
         return _native.Texts(X.ravel().tolist())
     if type(X).__module__.split(".")[0] == "pandas":
         series = X.iloc[:, 0] if X.ndim == 2 else X
-        if series.dtype == object or not hasattr(series, "__arrow_c_stream__") or type(series).__name__ != "Series":
+        if series.dtype == object or not hasattr(series.array, "__arrow_array__"):
             return _native.Texts(series.tolist())
-        X = series
+        X = series.array.__arrow_array__()
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
-        return _native.Texts(X)
+        try:
+            return _native.Texts(X)
+        except TypeError as error:
+            # Before 1.5 Polars exports only when handed a schema.
+            if "requested_schema" not in str(error):
+                raise
+            return _native.Texts(X.to_arrow())
     try:
         return _native.Texts(list(X))
     except TypeError as error:

@@ -90,3 +90,19 @@ def test_the_flavour_without_mlflow(demo, tmp_path):
     model = TextClassifier("tfidf-svm").fit(texts, labels)
     model.save(tmp_path / FILE)
     assert _load_pyfunc(tmp_path).predict(new).tolist() == model.predict(new).tolist()
+
+
+def test_word_vectors(demo):
+    import pickle
+
+    texts, _, new, _ = demo
+    make = corpuscle.WordVectors(dim=12, min_count=2, epochs=2)
+    model = make.fit(texts)
+    assert model.vectors_.shape == (len(model.words_), 12) and model["password"].shape == (12,)
+    near = model.most_similar("password", 5)
+    assert len(near) == 5 and near == sorted(near, key=lambda pair: -pair[1]) and near[0][0] != "password"
+    assert model.transform(new).shape == (len(new), 12)
+    copied = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copied.transform(new), model.transform(new)) and copied.get_params() == model.get_params()
+    with pytest.raises(KeyError):
+        model["zzyzx"]

@@ -129,8 +129,9 @@ def test_arrow_memory_is_not_copied():
     for column in [pa.array(["a", "bcd"] * 50), pa.array(["x" * 40] * 9, pa.large_string())]:
         assert column.buffers()[2].address in as_texts(column).addresses()
         assert column.buffers()[2].address in as_texts(pa.chunked_array([column])).addresses()
-    series = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([["a", "bcd"] * 50])))
-    assert pa.array(series).buffers()[2].address in as_texts(series).addresses()
+    column = pa.chunked_array([["a", "bcd"] * 50])
+    series = pd.Series(pd.arrays.ArrowExtensionArray(column))
+    assert column.chunk(0).buffers()[2].address in as_texts(series).addresses()
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,6 @@ DATA_FREE = [
     "check_get_params_invariance",
     "check_set_params",
     "check_do_not_raise_errors_in_init_or_set_params",
-    "check_param_validation",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_estimator_tags_renamed",

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use corpuscle::Precision;
+use corpuscle::matrix::Dense;
 use corpuscle::recipe::{Corpus, Model as Fitted, Predictions, Predictor, Recipe};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -17,6 +18,9 @@ use crate::texts::Texts;
 
 /// Up to this many texts are answered one by one on the caller's thread: starting workers would take longer.
 const FEW: usize = 4;
+
+/// Texts whose words and rows are in memory at once.
+const BATCH: usize = 1 << 15;
 
 /// The process that has answered one by one. Rayon's own pool may have been started there, and in a process forked from it that
 /// pool is dead; others answer with workers of their own.
@@ -34,6 +38,9 @@ impl From<Fitted> for Model {
         Model { model, predictor: Mutex::new(None) }
     }
 }
+
+/// Words, and a row for each.
+type Vectors<'py> = (Vec<String>, Bound<'py, PyArray2<f32>>);
 
 /// Stages with their seconds.
 type Seconds = Vec<(String, f64)>;
@@ -136,17 +143,45 @@ impl Model {
             probabilities.extend_from_slice(said.probabilities.unwrap_or(&[]));
         }
         let classes = self.model.classes().len();
-        let dense = |values: Vec<f32>| corpuscle::matrix::Dense::new(texts.len(), classes, values).map_err(raised);
+        let dense = |values: Vec<f32>| Dense::new(texts.len(), classes, values).map_err(raised);
         let probabilities = if self.model.has_probabilities() { Some(dense(probabilities)?) } else { None };
         Ok(Some(Predictions { labels, scores: dense(scores)?, probabilities }))
     }
 
     fn said(&self, py: Python<'_>, texts: &Texts, run: &Settings) -> PyResult<Predictions> {
         let slices = texts.slices()?;
-        match self.one_by_one(&slices, run)? {
-            Some(found) => Ok(found),
-            None => run.work(py, |run| self.model.predict(&slices, run)),
+        if let Some(found) = self.one_by_one(&slices, run)? {
+            return Ok(found);
         }
+        run.work(py, |run| {
+            let (mut labels, mut scores, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
+            for batch in slices.chunks(BATCH) {
+                let found = self.model.predict(batch, run)?;
+                labels.extend(found.labels);
+                scores.extend_from_slice(found.scores.values());
+                probabilities.extend_from_slice(found.probabilities.as_ref().map_or(&[], Dense::values));
+                run.advance(batch.len() as u64);
+            }
+            let dense = |values| Dense::new(slices.len(), self.model.classes().len(), values);
+            let probabilities = if self.model.has_probabilities() { Some(dense(probabilities)?) } else { None };
+            Ok(Predictions { labels, scores: dense(scores)?, probabilities })
+        })
+    }
+
+    /// The classes alone: of a long column no scores are kept.
+    fn decided(&self, py: Python<'_>, texts: &Texts, run: &Settings) -> PyResult<Vec<Vec<u32>>> {
+        let slices = texts.slices()?;
+        if let Some(found) = self.one_by_one(&slices, run)? {
+            return Ok(found.labels);
+        }
+        run.work(py, |run| {
+            let mut labels = Vec::with_capacity(slices.len());
+            for batch in slices.chunks(BATCH) {
+                labels.extend(self.model.predict(batch, run)?.labels);
+                run.advance(batch.len() as u64);
+            }
+            Ok(labels)
+        })
     }
 }
 
@@ -190,7 +225,7 @@ impl Model {
 
     /// The classes given alone.
     fn labels<'py>(&self, py: Python<'py>, texts: &Texts, run: &Settings) -> PyResult<Lists<'py>> {
-        Ok(lists_to_python(py, &self.said(py, texts, run)?.labels))
+        Ok(lists_to_python(py, &self.decided(py, texts, run)?))
     }
 
     fn represent<'py>(&self, py: Python<'py>, texts: &Texts, run: &Settings) -> PyResult<Bound<'py, PyTuple>> {
@@ -278,6 +313,14 @@ impl Model {
     #[getter]
     fn feature_names(&self) -> Vec<String> {
         self.model.feature_names()
+    }
+
+    /// Words and their vectors, for a recipe that has some.
+    fn word_vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Vectors<'py>>> {
+        let Some(space) = self.model.word_space() else { return Ok(None) };
+        let (words, vectors) = (space.vectors().words(), space.vectors().vectors());
+        let words = words.iter().map(ToString::to_string).collect();
+        Ok(Some((words, dense_to_python(py, vectors.clone())?)))
     }
 
     #[getter]
