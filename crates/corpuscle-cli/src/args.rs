@@ -64,6 +64,10 @@ pub(crate) enum Command {
     Similar(Similar),
     /// Trains word vectors and writes them for other programs
     Words(Words),
+    /// Shows the topics of a model, or finds those of documents: words, coherence, documents, labels, a page with a map
+    Topics(Topics),
+    /// Shows words that live in several clusters of a model, and what each sense is about
+    Senses(Senses),
     /// Lists the stages and presets that recipes are made of
     Stages,
     /// Shows what this machine and this build have: cores, instruction sets, memory, where things are kept
@@ -464,6 +468,69 @@ pub(crate) struct Similar {
     /// How many words for each
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) top: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Topics {
+    /// A model with topics (`dirichlet`, `scdv`, `bowv`, `lsi`) and documents to look at; or documents alone, whose topics are found
+    #[arg(required = true, value_name = "MODEL|DATA")]
+    pub(crate) data: Vec<String>,
+    /// How many topics to find in documents [default: 80]
+    #[arg(long = "topics", short = 'n', value_name = "N")]
+    pub(crate) topics: Option<usize>,
+    /// The recipe to find topics with [default: words(stop=english, min_length=3) | dirichlet(N)]
+    #[arg(long, short, value_name = "RECIPE")]
+    pub(crate) recipe: Option<String>,
+    /// Where the model is written
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) output: Option<PathBuf>,
+    /// Writes a page with a map of the topics
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Fits with five seeds, and says which topics come back
+    #[arg(long)]
+    pub(crate) stable: bool,
+    /// Shows the topics along a field of the documents: a date, a number, a name
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) over: Option<String>,
+    /// Documents by which coherence is counted [default: the documents]
+    #[arg(long, value_name = "DATA")]
+    pub(crate) reference: Vec<String>,
+    /// Words of a topic
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) words: u32,
+    /// Closest documents of a topic
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) documents: u32,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Senses {
+    /// A model that clusters words: `scdv`
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// The words [default: the most ambiguous]
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+    /// The least probability of a sense
+    #[arg(long, value_name = "P", default_value_t = 0.2)]
+    pub(crate) least: f64,
+    /// Documents to take example sentences from
+    #[arg(long, value_name = "DATA")]
+    pub(crate) examples: Vec<String>,
+    /// Sentences of a sense
+    #[arg(long, value_name = "K", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) sentences: u32,
+    /// How many ambiguous words
+    #[arg(long, value_name = "K", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top: u32,
+    /// Words shown of a sense's cluster
+    #[arg(long = "words", value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) words_shown: u32,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]

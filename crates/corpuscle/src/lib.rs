@@ -46,6 +46,7 @@ mod run;
 mod share;
 pub mod store;
 pub mod text;
+pub mod topics;
 pub mod vectorize;
 pub mod words;
 

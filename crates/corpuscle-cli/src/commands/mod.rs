@@ -14,9 +14,11 @@ mod page;
 mod predict;
 mod recommend;
 mod reproduce;
+mod senses;
 mod similar;
 mod stages;
 mod terms;
+mod topics;
 mod train;
 mod tune;
 mod update;
@@ -49,6 +51,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Similar(args) => similar::run(args, everywhere, &run),
         Command::Words(args) => words::run(args, everywhere, &run),
+        Command::Topics(args) => topics::run(args, everywhere, &run),
+        Command::Senses(args) => senses::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
         Command::Doctor => doctor::run(everywhere, &run),
         Command::Completions(args) => manual::completions(args),

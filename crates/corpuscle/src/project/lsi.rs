@@ -35,6 +35,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::param;
 use crate::params::{Checks, Param, Params};
 use crate::store::{StoreReader, StoreWriter};
+use crate::vectorize::TopicTable;
 use crate::{Error, Result, Run};
 
 /// What to keep and how hard to look for it.
@@ -134,6 +135,35 @@ impl ProjectorModel for LsiModel {
         Ok(Some(gradient_of_product(&self.vectors, x, weights)))
     }
 
+    /// A dimension is a direction with two sides; its topic is the heavier one: P(w, k) in proportion to v_wk² · σ_k² there.
+    fn topics(&self, names: Vec<String>) -> Option<TopicTable> {
+        if names.len() != self.vectors.rows() {
+            return None;
+        }
+        let signs = self.heavier_sides();
+        let mut joint = self.vectors.clone();
+        for row in joint.values_mut().chunks_mut(self.rank()) {
+            for ((value, &sign), &scale) in row.iter_mut().zip(&signs).zip(&self.singular_values) {
+                *value = (*value * sign).max(0.0).powi(2) * (scale * scale) as f32;
+            }
+        }
+        Some(TopicTable::new(names, joint, false))
+    }
+
+    /// Squares of a document's coordinates on the heavier sides, made to add up to 1; even for a document that has none.
+    fn topic_shares(&self, x: &Matrix, run: &Run) -> Result<Option<Dense>> {
+        let z = self.transform(x, run)?;
+        let signs = self.heavier_sides();
+        let mut shares = z.dense().clone();
+        for row in shares.values_mut().chunks_mut(self.rank()) {
+            row.iter_mut().zip(&signs).for_each(|(value, sign)| *value = (*value * sign).max(0.0).powi(2));
+            let sum: f32 = row.iter().sum();
+            let even = 1.0 / row.len() as f32;
+            row.iter_mut().for_each(|value| *value = if sum > 0.0 { *value / sum } else { even });
+        }
+        Ok(Some(shares))
+    }
+
     /// Rows of V times the singular values: their inner products are those of the columns of the approximation.
     fn term_vectors(&self) -> Option<Dense> {
         let mut vectors = self.vectors.clone();
@@ -149,6 +179,17 @@ impl LsiModel {
     /// Dimensions kept.
     pub fn rank(&self) -> usize {
         self.vectors.cols()
+    }
+
+    /// For each dimension 1 or −1: the side on which most of its weight lies.
+    fn heavier_sides(&self) -> Vec<f32> {
+        let mut sides = vec![0f64; self.rank()];
+        for row in 0..self.vectors.rows() {
+            for (side, &value) in sides.iter_mut().zip(self.vectors.row(row)) {
+                *side += f64::from(value) * f64::from(value.abs());
+            }
+        }
+        sides.into_iter().map(|side| if side < 0.0 { -1.0 } else { 1.0 }).collect()
     }
 
     /// Singular values, largest first.

@@ -6,6 +6,7 @@ use super::{Columns, Target, TermShift};
 use crate::matrix::{Dense, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
+use crate::vectorize::TopicTable;
 use crate::{Error, Result, Run};
 
 /// Columns with weights, largest first.
@@ -89,6 +90,16 @@ pub trait ProjectorModel: Debug + Send + Sync {
     /// A vector for every column of its input, in which terms can be compared; `None` when it has none.
     fn term_vectors(&self) -> Option<Dense> {
         None
+    }
+
+    /// Its dimensions as topics, given what the columns that go in stand for; `None` for a method whose dimensions are no topics.
+    fn topics(&self, _names: Vec<String>) -> Option<TopicTable> {
+        None
+    }
+
+    /// How much of each topic is in each document that goes in; every row adds up to 1.
+    fn topic_shares(&self, _x: &Matrix, _run: &Run) -> Result<Option<Dense>> {
+        Ok(None)
     }
 
     /// Whether it is there to make documents of one topic more alike, so that a report shows by how much.

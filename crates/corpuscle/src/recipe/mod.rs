@@ -22,6 +22,7 @@ pub mod presets;
 mod registry;
 pub mod syntax;
 mod terms;
+mod topics;
 mod training;
 
 pub use data::{Corpus, for_each_batch};

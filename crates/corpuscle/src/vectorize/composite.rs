@@ -11,8 +11,8 @@
 use super::bowv::ClusterWeight;
 use super::space::{Entry, WordSpace, add, length, make_unit};
 use super::spread::{Counts, Spread};
-use super::{VectorizerModel, WordParts};
-use crate::matrix::{Csr, Matrix};
+use super::{TopicTable, VectorizerModel, WordParts};
+use crate::matrix::{Csr, Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
@@ -292,6 +292,50 @@ impl VectorizerModel for CompositeModel {
 
     fn word_space(&self) -> Option<&WordSpace> {
         Some(&self.space)
+    }
+
+    /// Clusters are topics: P(w, c) = P(c|w) · P(w), P(w) by the documents that have the word, which is what idf says.
+    fn topics(&self) -> Option<TopicTable> {
+        let words: Vec<String> = self.space.vectors().words().iter().map(str::to_string).collect();
+        let mut joint = Dense::zeros(words.len(), self.posteriors.cols());
+        let rows = joint.values_mut().chunks_mut(self.posteriors.cols()).zip(self.space.idf()).enumerate();
+        for (word, (row, idf)) in rows {
+            let (clusters, shares) = self.posteriors.row(word);
+            let documents = (1.0 - idf).exp();
+            clusters.iter().zip(shares).for_each(|(&cluster, &share)| row[cluster as usize] = share * documents);
+        }
+        Some(TopicTable::new(words, joint, self.kind == Kind::Scdv))
+    }
+
+    /// Σ_w count(w) · P(c|w) over the known words; the mean over words for a document that has none.
+    fn topic_shares(&self, tokens: &Tokens, run: &Run) -> Result<Option<Dense>> {
+        let k = self.posteriors.cols();
+        let mut mean = vec![0f32; k];
+        (0..self.posteriors.rows()).for_each(|word| {
+            let (clusters, shares) = self.posteriors.row(word);
+            clusters.iter().zip(shares).for_each(|(&cluster, &share)| mean[cluster as usize] += share);
+        });
+        let pieces = self.space.for_each(
+            tokens,
+            run,
+            || (),
+            |(), _, entries| {
+                let mut row = vec![0f32; k];
+                for entry in entries {
+                    let (clusters, shares) = self.posteriors.row(entry.word as usize);
+                    let parts = clusters.iter().zip(shares);
+                    parts.for_each(|(&cluster, &share)| row[cluster as usize] += entry.count as f32 * share);
+                }
+                if entries.is_empty() {
+                    row.copy_from_slice(&mean);
+                }
+                let sum: f32 = row.iter().sum();
+                row.iter_mut().for_each(|share| *share /= sum.max(f32::MIN_POSITIVE));
+                row
+            },
+        )?;
+        let values: Vec<f32> = pieces.into_iter().flatten().flatten().collect();
+        Dense::new(tokens.n_documents(), k, values).map(Some)
     }
 
     fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Option<Spread>> {

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{RowMaker, Spread, WordSpace};
-use crate::matrix::{Csr, Matrix};
+use super::{RowMaker, Spread, TopicTable, WordSpace};
+use crate::matrix::{Csr, Dense, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::{Tokens, WordsParams};
@@ -100,6 +100,16 @@ pub trait VectorizerModel: Debug + Send + Sync {
     /// The values of documents before and after small ones are made zero, for a method that does so: [`Spread`], with `bins`
     /// bins.
     fn spread(&self, _tokens: &Tokens, _bins: usize, _run: &Run) -> Result<Option<Spread>> {
+        Ok(None)
+    }
+
+    /// Its topics and their words, for a method that has topics.
+    fn topics(&self) -> Option<TopicTable> {
+        None
+    }
+
+    /// How much of each topic is in each document, for a method that has topics; every row adds up to 1.
+    fn topic_shares(&self, _tokens: &Tokens, _run: &Run) -> Result<Option<Dense>> {
         Ok(None)
     }
 

@@ -1,4 +1,5 @@
-//! Charts as SVG: confusion heat map, bars, lines, the curve of misses against false alarms, and maps of points.
+//! Charts as SVG: confusion heat map, bars, lines, the curve of misses against false alarms, maps of points and of
+//! topics, and stacked shares.
 //!
 //! Each chart is a plain struct with a `render` that gives a [`Chart`], to be put into a page ([`Chart::inline`]) or
 //! into a file of its own ([`Chart::standalone`]). Colours follow the reader's light or dark mode, and no meaning hangs
@@ -13,21 +14,25 @@
 //! ```
 
 mod bars;
+mod bubbles;
 mod det;
 mod heatmap;
 mod lines;
 mod pen;
 mod scale;
 mod scatter;
+mod stacks;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use super::{escape, shorten};
 pub use bars::{Bar, BarChart};
+pub use bubbles::{Bubbles, Disc};
 pub use det::{DetChart, DetSeries};
 pub use heatmap::HeatMap;
 pub use lines::{LineChart, Series};
 pub use scatter::{PointGroup, Scatter};
+pub use stacks::{StackGroup, StackPart, Stacks};
 
 /// The rules that colour a chart, for pages that put charts inline.
 pub const CHART_STYLE: &str = include_str!("chart.css");

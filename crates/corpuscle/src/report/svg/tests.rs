@@ -100,6 +100,26 @@ fn empty_charts_are_drawn() {
 }
 
 #[test]
+fn discs_and_stacks_of_every_size() {
+    for count in [0usize, 1, 2, 7, 80] {
+        let wild = [f64::NAN, f64::INFINITY, -1.0, 0.5, 1e300];
+        let disc = |at: usize| Disc {
+            mark: at.to_string(),
+            name: format!("<name> {at}"),
+            at: (wild[at % 5], (at / 2) as f64),
+            share: wild[(at + 1) % 5].min(3.0),
+            tip: "<tip>".into(),
+        };
+        check_xml(&Bubbles { title: "<b>".into(), discs: (0..count).map(disc).collect() }.render().standalone());
+        let parts = (0..12).map(|at| StackPart { mark: at.to_string(), name: "<part>".into() }).collect();
+        let group = |at: usize| StackGroup { name: format!("<group> {at}"), note: "<n>".into(), shares: wild.to_vec() };
+        check_xml(
+            &Stacks { title: "<b>".into(), groups: (0..count).map(group).collect(), parts }.render().standalone(),
+        );
+    }
+}
+
+#[test]
 fn maps_of_every_size() {
     for (groups, points) in [(0, 0), (1, 1), (3, 0), (8, 5), (20, 50), (60, 3)] {
         let group = |g: usize| PointGroup {

@@ -1,0 +1,89 @@
+//! Topics to look at: their words, how well these go together, the documents and labels of each, which come back with other
+//! seeds, and words that live in several.
+//!
+//! A model's topics are those of its first stage that has some ([`Model::topics`](crate::recipe::Model::topics)): `dirichlet`, the
+//! clusters of `scdv`, the dimensions of `lsi`. All of them are one [`TopicTable`], so everything here works for all.
+//!
+//! ```
+//! use corpuscle::recipe::{Corpus, Recipe};
+//! use corpuscle::topics::{Reference, describe};
+//! use corpuscle::{Run, corpus::Document};
+//! let run = Run::new(1, 1)?;
+//! let texts = ["the cat chased the dog", "a dog and a cat", "tax law in court", "the court on tax"];
+//! let documents = (0..40).map(|i| Ok(Document::new(i.to_string(), texts[i % 4])));
+//! let recipe = Recipe::parse("words(stop=english) | dirichlet(2)")?;
+//! let corpus = Corpus::read(documents, recipe.words(), &run)?;
+//! let model = recipe.fit(&corpus, &run)?;
+//! let (stage, table) = model.topics().ok_or(corpuscle::Error::data("no topics"))?;
+//! let topics = describe(&table, 3);
+//! assert_eq!((stage, topics.len()), ("dirichlet", 2));
+//! let coherence = Reference::new(&corpus.tokens).coherence(&topics[0].words());
+//! assert!(coherence.is_some_and(|coherence| coherence.npmi > 0.0));
+//! # Ok::<(), corpuscle::Error>(())
+//! ```
+
+mod coherence;
+mod layout;
+mod over;
+mod senses;
+mod stability;
+
+pub use crate::vectorize::TopicTable;
+pub use coherence::{Coherence, Reference, WINDOW};
+pub use layout::layout;
+pub use over::{Grouped, by_label, over_field};
+pub use senses::{Example, Sense, WordSenses, examples, most_ambiguous, senses_of};
+pub use stability::stability;
+
+use crate::matrix::Dense;
+
+/// A word of a topic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopicWord {
+    /// The word.
+    pub word: String,
+    /// P(w|c).
+    pub probability: f64,
+}
+
+/// A topic as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topic {
+    /// Its number in the model, from 0.
+    pub number: usize,
+    /// P(c): its share of all tokens.
+    pub weight: f64,
+    /// Its most probable words, most probable first.
+    pub top: Vec<TopicWord>,
+}
+
+impl Topic {
+    /// Its words, without their probabilities.
+    pub fn words(&self) -> Vec<&str> {
+        self.top.iter().map(|word| word.word.as_str()).collect()
+    }
+}
+
+/// Every topic with its `words` most probable words, heaviest topic first.
+pub fn describe(table: &TopicTable, words: usize) -> Vec<Topic> {
+    let one = |number: usize| {
+        let word = |(row, probability): (usize, f64)| TopicWord { word: table.words()[row].clone(), probability };
+        let top = table.top_words(number, words).into_iter().map(word).collect();
+        Topic { number, weight: table.weights()[number], top }
+    };
+    let mut topics: Vec<Topic> = (0..table.n_topics()).map(one).collect();
+    topics.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.number.cmp(&b.number)));
+    topics
+}
+
+/// The `count` documents that have most of a topic, as (row, share), most first.
+pub fn closest_documents(shares: &Dense, topic: usize, count: usize) -> Vec<(usize, f32)> {
+    let mut rows: Vec<(usize, f32)> = (0..shares.rows()).map(|row| (row, shares.row(row)[topic])).collect();
+    let order = |a: &(usize, f32), b: &(usize, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if rows.len() > count && count > 0 {
+        rows.select_nth_unstable_by(count - 1, order);
+    }
+    rows.truncate(count);
+    rows.sort_by(order);
+    rows
+}

@@ -1,0 +1,52 @@
+//! One token's draw: the loop that latent Dirichlet allocation spends its time in.
+//!
+//! p(topic) ∝ (n_word,topic + β) · (n_document,topic + α_topic) / (n_topic + β · words), all topics at once in lanes of
+//! sixteen. Sixteen partial sums, one for each place in a lane, become a small tree; a uniform number goes down the tree and
+//! then along its place through the lanes. No step but the last is a branch that a processor could not foresee.
+//! For up to some hundreds of topics that is faster than methods that look at a few topics alone, and exact.
+
+use super::lanes::{Lane, Registers, WIDTH};
+
+/// Draws a topic; `before` is the one the token had, which counts itself no longer, or beyond all topics.
+#[inline(always)]
+pub(super) fn draw<V: Registers>(
+    v: V,
+    counts: &[[i32; WIDTH]],
+    weights: &[Lane],
+    beta: f32,
+    before: usize,
+    uniform: f32,
+    parts: &mut [Lane],
+) -> usize {
+    let (mut all, smooth) = (v.splat(0.0), v.splat(beta));
+    for ((counts, weights), parts) in counts.iter().zip(weights).zip(parts.iter_mut()) {
+        let part = v.multiply(v.add(v.load_counts(counts), smooth), v.load(weights));
+        v.store(part, parts);
+        all = v.add(all, part);
+    }
+    let mut sums = [0f32; WIDTH];
+    v.store(all, &mut sums);
+    let (lane, place) = (before / WIDTH, before % WIDTH);
+    if lane < parts.len() {
+        parts[lane][place] = ((counts[lane][place] - 1) as f32 + beta) * weights[lane][place];
+        sums[place] = parts.iter().map(|lane| lane[place]).sum();
+    }
+    let eight: [f32; 8] = std::array::from_fn(|i| sums[i] + sums[i + 8]);
+    let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    let two: [f32; 2] = std::array::from_fn(|i| four[i] + four[i + 2]);
+    let mut left = uniform * (two[0] + two[1]);
+    let mut place = 0;
+    for (sums, half) in [(&two[..], 1), (&four[..], 2), (&eight[..], 4), (&sums[..], 8)] {
+        // The other one of each pair stands `half` places on.
+        let beyond = left >= sums[place];
+        left = if beyond { left - sums[place] } else { left };
+        place = if beyond { place + half } else { place };
+    }
+    for (lane, parts) in parts.iter().enumerate() {
+        if left < parts[place] {
+            return lane * WIDTH + place;
+        }
+        left -= parts[place];
+    }
+    (parts.len() - 1) * WIDTH + place
+}
