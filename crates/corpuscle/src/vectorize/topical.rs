@@ -36,6 +36,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::space::{WordSpace, add, length, make_unit};
@@ -46,6 +47,9 @@ use crate::store::{StoreReader, StoreWriter};
 use crate::text::Tokens;
 use crate::words::{SkipGramParams, Topical};
 use crate::{Error, Key, Result, Run, param};
+
+/// Documents in one piece of work, at least.
+const PIECE: usize = 64;
 
 /// What both methods share: topics and the training of vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -280,17 +284,50 @@ impl LtsgParams {
 /// A word of a document with its topic and how often they are there together.
 type Entry = (u32, u32, u32);
 
+/// The known tokens of documents: numbers of words, and topics.
+struct Reader<'a> {
+    tokens: &'a Tokens,
+    numbers: Vec<u32>,
+    topics: Vec<u32>,
+}
+
+impl Reader<'_> {
+    /// The words of a document with their topics, in order.
+    fn read(&self, document: usize, entries: &mut Vec<Entry>) {
+        entries.clear();
+        let words = self.tokens.document(document).iter().map(|&id| self.numbers[id as usize]);
+        let topics = self.topics[self.tokens.offsets()[document] as usize..].iter().copied();
+        let known = words.zip(topics).filter(|&(word, topic)| word != u32::MAX && topic != u32::MAX);
+        entries.extend(known.map(|(word, topic)| (word, topic, 1)));
+        entries.sort_unstable();
+        entries.dedup_by(|later, first| {
+            let same = (later.0, later.1) == (first.0, first.1);
+            first.2 += if same { later.2 } else { 0 };
+            same
+        });
+    }
+}
+
 impl TopicalModel {
     /// The matrix of documents.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Dense> {
-        let width = 2 * self.space.dim();
-        let mut x = Dense::zeros(tokens.n_documents(), width);
-        self.for_each(tokens, run, |document, entries| {
-            let row = x.row_mut(document);
-            entries.iter().for_each(|&entry| self.add_entry(entry, row));
-            make_unit(row);
-        })?;
+        let reader = self.reader(tokens, run)?;
+        let mut x = Dense::zeros(tokens.n_documents(), 2 * self.space.dim());
+        run.install(|| {
+            let rows = x.values_mut().par_chunks_mut(2 * self.space.dim()).enumerate();
+            rows.with_min_len(PIECE).for_each_init(Vec::new, |entries, (document, row)| {
+                reader.read(document, entries);
+                entries.iter().for_each(|&entry| self.add_entry(entry, row));
+                make_unit(row);
+            });
+        });
+        run.check()?;
         Ok(x)
+    }
+
+    fn reader<'a>(&self, tokens: &'a Tokens, run: &Run) -> Result<Reader<'a>> {
+        let numbers = tokens.lexicon().map_to(self.space.vectors().words());
+        Ok(Reader { tokens, numbers, topics: self.dirichlet.token_topics(tokens, run)? })
     }
 
     /// The words, their unit vectors and weights.
@@ -299,7 +336,7 @@ impl TopicalModel {
     }
 
     /// A unit vector for each topic.
-    pub fn topics(&self) -> &Dense {
+    pub fn topic_vectors(&self) -> &Dense {
         &self.topics
     }
 
@@ -308,28 +345,6 @@ impl TopicalModel {
         let (words, topics) = row.split_at_mut(self.space.dim());
         add(words, weight, self.space.vector(word));
         add(topics, weight, self.topics.row(topic as usize));
-    }
-
-    /// Calls `work(document, entries)` for every document in order, its words with their topics in order.
-    fn for_each(&self, tokens: &Tokens, run: &Run, mut work: impl FnMut(usize, &[Entry])) -> Result<()> {
-        let numbers = tokens.lexicon().map_to(self.space.vectors().words());
-        let topics = self.dirichlet.token_topics(tokens, run)?;
-        let mut entries: Vec<Entry> = Vec::new();
-        for document in 0..tokens.n_documents() {
-            entries.clear();
-            let ids = tokens.document(document).iter().map(|&id| numbers[id as usize]);
-            let own = &topics[tokens.offsets()[document] as usize..];
-            let known = ids.zip(own).filter(|&(word, &topic)| word != u32::MAX && topic != u32::MAX);
-            entries.extend(known.map(|(word, &topic)| (word, topic, 1)));
-            entries.sort_unstable();
-            entries.dedup_by(|later, first| {
-                let same = (later.0, later.1) == (first.0, first.1);
-                first.2 += if same { later.2 } else { 0 };
-                same
-            });
-            work(document, &entries);
-        }
-        Ok(())
     }
 
     /// Takes a model out of a store, checking it whole.
@@ -370,18 +385,18 @@ impl VectorizerModel for TopicalModel {
 
     /// A word's part is that of its vector and of its topics' vectors in the sum.
     fn word_parts(&self, tokens: &Tokens, weights: &[f32], run: &Run) -> Result<Option<WordParts>> {
+        let mut entries = Vec::new();
+        self.reader(tokens, run)?.read(0, &mut entries);
+        let mut row = vec![0f32; 2 * self.space.dim()];
+        entries.iter().for_each(|&entry| self.add_entry(entry, &mut row));
+        let all = length(&row).max(f64::MIN_POSITIVE);
         let mut parts: WordParts = Vec::new();
-        self.for_each(&tokens.select(&[0])?, run, |_, entries| {
-            let mut row = vec![0f32; 2 * self.space.dim()];
-            entries.iter().for_each(|&entry| self.add_entry(entry, &mut row));
-            let all = length(&row).max(f64::MIN_POSITIVE);
-            for same in entries.chunk_by(|a, b| a.0 == b.0) {
-                row.fill(0.0);
-                same.iter().for_each(|&entry| self.add_entry(entry, &mut row));
-                let along: f64 = row.iter().zip(weights).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
-                parts.push((self.space.vectors().words().term(same[0].0).to_string(), along / all));
-            }
-        })?;
+        for same in entries.chunk_by(|a, b| a.0 == b.0) {
+            row.fill(0.0);
+            same.iter().for_each(|&entry| self.add_entry(entry, &mut row));
+            let along: f64 = row.iter().zip(weights).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            parts.push((self.space.vectors().words().term(same[0].0).to_string(), along / all));
+        }
         Ok(Some(parts))
     }
 }

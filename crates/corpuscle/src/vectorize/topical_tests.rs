@@ -81,7 +81,9 @@ fn strange_documents_have_a_defined_vector_and_bad_values_are_named() {
     assert!(z.row(0).iter().chain(z.row(1)).all(|&value| value == 0.0));
     assert_eq!(z.row(2), z.row(3));
     assert!(small::<TweParams>().fit(&tokens(&["one two"], &run), &run).is_err());
-    let wrong = LtsgParams { rounds: 0, blend: 1.0, ..LtsgParams::default() }.check().unwrap_err().to_string();
+    let mut wrong = LtsgParams::default();
+    (wrong.rounds, wrong.blend) = (0, 1.0);
+    let wrong = wrong.check().unwrap_err().to_string();
     assert!(wrong.contains("rounds = 0") && wrong.contains("blend = 1"), "{wrong}");
     let mut twe = TweParams::default();
     twe.set("topics", "0").unwrap();
