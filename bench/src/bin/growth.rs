@@ -92,6 +92,7 @@ const METHODS: &[(&str, &str)] = &[
     ("varnorm", "tfidf | varnorm(60) | svm(calibrate=0)"),
     ("discriminant", "tfidf | discriminant(shrinkage=1) | svm(calibrate=0)"),
     ("dcot", "tfidf(min_df=2) | dcot(prototypes=500, layers=1) | svm(calibrate=0)"),
+    ("dirichlet", "dirichlet(80, sweeps=20) | svm(calibrate=0)"),
     ("scdv", "scdv(dim=100, clusters=30, epochs=1) | svm(calibrate=0)"),
 ];
 

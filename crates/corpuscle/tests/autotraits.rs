@@ -3,7 +3,7 @@
 use corpuscle::{
     Error, Key, Run, Silent, classify, corpus, experiment, matrix, metrics, project, recipe, report, store,
 };
-use corpuscle::{text, vectorize, words};
+use corpuscle::{text, topics, vectorize, words};
 
 const fn shared<T: Send + Sync + 'static>() {}
 const fn sent<T: Send>() {}
@@ -58,6 +58,12 @@ shared!(
     vectorize::TfidfParams,
     vectorize::TfidfModel,
     vectorize::TermCounts,
+    vectorize::DirichletParams,
+    vectorize::DirichletModel,
+    topics::TopicTable,
+    topics::Topic,
+    topics::Reference<'static>,
+    topics::WordSenses,
     vectorize::Vocabulary,
     vectorize::Bound,
     vectorize::Norm,

@@ -20,6 +20,7 @@ mod same_bits;
 mod support;
 mod terminal;
 mod terms;
+mod topics;
 mod tuning;
 mod updating;
 mod words;

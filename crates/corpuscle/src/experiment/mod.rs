@@ -16,7 +16,7 @@ pub use label_curve::{CurvePoint, LabelCurve, LabelDraws, draw_labels, label_cur
 pub use objective::Objective;
 pub use protocol::{
     Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol,
-    Reconstruction, Reproduction, Sprinkling, System,
+    Reconstruction, Reproduction, SensesAsked, SensesFound, Sprinkling, System, TopicSystem, TopicsAsked, TopicsFound,
 };
 pub use recommend::{Fate, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};
 pub use results::ResultsFile;

@@ -40,7 +40,7 @@ fn leading(matrix: &mut [f64], size: usize) -> Vec<f64> {
         let next: Vec<f64> =
             matrix.chunks(size.max(1)).map(|row| row.iter().zip(&vector).map(|(a, b)| a * b).sum()).collect();
         let length = next.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
-        if !(length > 1e-12) {
+        if length.is_nan() || length <= 1e-12 {
             return vec![0.0; size];
         }
         (vector, value) = (next.into_iter().map(|x| x / length).collect(), length);

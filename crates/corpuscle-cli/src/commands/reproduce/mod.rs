@@ -49,6 +49,8 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../../../reproduce/scdv-clusters.json"),
     include_str!("../../../../../reproduce/scdv-dimensions.json"),
     include_str!("../../../../../reproduce/scdv-sparsity.json"),
+    include_str!("../../../../../reproduce/scdv-topics.json"),
+    include_str!("../../../../../reproduce/scdv-senses.json"),
     include_str!("../../../../../reproduce/scdv-times.json"),
 ];
 
@@ -201,6 +203,11 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
         "per_class": result.per_class.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "sprinkling": result.sprinkling,
         "spread": result.spread,
+        "topics": result.topics,
+        "senses": result.senses.iter().map(|(word, senses)| json!({
+            "word": word,
+            "senses": senses.iter().map(|(words, p)| json!({"words": words, "probability": p})).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
         "reconstruction": result.reconstruction.iter().map(|(word, terms)| json!({
             "word": word, "terms": terms,
         })).collect::<Vec<_>>(),

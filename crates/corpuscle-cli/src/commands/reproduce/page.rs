@@ -88,6 +88,13 @@ fn sections(protocol: &Protocol, result: &Reproduction, maps: &[DocumentMap], ru
     if !result.reconstruction.is_empty() {
         sections.push(table("What words bring to mind", text::reconstruction(protocol, result)));
     }
+    if !result.topics.is_empty() {
+        sections.push(table("Mean coherence of all topics", text::coherence(protocol, result)));
+        sections.push(table("Topics with most of the words of a theme", text::themes(protocol, result)));
+    }
+    if !result.senses.is_empty() {
+        sections.push(table("Senses of words", text::senses(protocol, result)));
+    }
     sections.extend(maps.iter().map(map));
     if let Some(values) = &result.spread {
         sections.push(histogram(values));

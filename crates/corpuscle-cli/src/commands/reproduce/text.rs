@@ -1,7 +1,7 @@
 //! A reproduction as text and as the rows of tables.
 
 use corpuscle::Run;
-use corpuscle::experiment::{ClassMeans, Figure, Point, Protocol, Reproduction};
+use corpuscle::experiment::{ClassMeans, Figure, Point, Protocol, Reproduction, mean_and_deviation};
 use corpuscle::vectorize::Spread;
 
 use crate::output::{self, percent};
@@ -48,6 +48,16 @@ pub(super) fn text(protocol: &Protocol, result: &Reproduction, run: &Run) -> Str
     if !result.reconstruction.is_empty() {
         text.push_str("\nwhat words bring to mind, ours and the paper's\n");
         text.push_str(&reconstruction(protocol, result).text());
+    }
+    if !result.topics.is_empty() {
+        text.push_str("\nmean coherence of all topics, over the runs\n");
+        text.push_str(&coherence(protocol, result).text());
+        text.push_str("\ntopics with most of the words of a theme\n");
+        text.push_str(&themes(protocol, result).text());
+    }
+    if !result.senses.is_empty() {
+        text.push_str("\nsenses of words, ours and the paper's\n");
+        text.push_str(&senses(protocol, result).text());
     }
     if let Some(values) = &result.spread {
         text.push_str("\nvalues of the training documents\n");
@@ -291,4 +301,59 @@ pub(super) fn variability(result: &Reproduction) -> Table {
         vec![topic.clone(), format!("{before:.2}"), format!("{after:.2}"), removed]
     });
     Table { columns: ["topic", "before", "after", "removed"].map(String::from).to_vec(), rows: rows.collect() }
+}
+
+/// Every model's mean coherence, and the paper's.
+pub(super) fn coherence(protocol: &Protocol, result: &Reproduction) -> Table {
+    let rows = protocol.topics.iter().flat_map(|asked| &asked.systems).map(|system| {
+        let found = result.topics.iter().find(|found| found.name == system.name);
+        let spread = |of: fn(&(f64, f64)) -> f64, digits: usize| {
+            let values: Vec<f64> = found.map_or(Vec::new(), |found| found.coherence.iter().map(of).collect());
+            match (values.as_slice(), mean_and_deviation(&values)) {
+                ([], _) => String::new(),
+                ([only], _) => format!("{only:.digits$}"),
+                (_, Some((mean, deviation))) => format!("{mean:.digits$} ± {deviation:.digits$}"),
+                (_, None) => String::new(),
+            }
+        };
+        let paper = system.paper.map_or(String::new(), |value| format!("{value:.2}"));
+        vec![system.name.clone(), spread(|both| both.0, 2), paper, spread(|both| both.1, 3)]
+    });
+    let columns = ["topics", "UMass", "paper", "NPMI"].map(String::from).to_vec();
+    Table { columns, rows: rows.collect() }
+}
+
+/// The topics of themes, and the paper's coherence of its own.
+pub(super) fn themes(protocol: &Protocol, result: &Reproduction) -> Table {
+    let mut rows = Vec::new();
+    let (systems, themes) =
+        protocol.topics.as_ref().map_or((&[][..], &[][..]), |asked| (&asked.systems, &asked.themes));
+    for (at, (theme, _)) in themes.iter().enumerate() {
+        for system in systems {
+            let found = result.topics.iter().find(|found| found.name == system.name);
+            let (words, umass) = found
+                .and_then(|found| found.themes.get(at))
+                .map_or_else(Default::default, |(words, umass)| (words.join(" "), format!("{umass:.2}")));
+            let paper = system.paper_themes.get(at).map_or(String::new(), |value| format!("{value:.2}"));
+            rows.push(vec![format!("{theme}, {}", system.name), words, umass, paper]);
+        }
+    }
+    Table { columns: ["theme", "words", "UMass", "paper"].map(String::from).to_vec(), rows }
+}
+
+/// The senses of words, each with its cluster, beside the paper's.
+pub(super) fn senses(protocol: &Protocol, result: &Reproduction) -> Table {
+    let mut rows = Vec::new();
+    for (word, ours) in &result.senses {
+        let asked = protocol.senses.iter().flat_map(|asked| &asked.words).find(|(other, _)| other == word);
+        let theirs = asked.map_or(&[][..], |(_, senses)| senses);
+        for at in 0..ours.len().max(theirs.len()) {
+            let name = if at == 0 { word.clone() } else { String::new() };
+            let own = ours.get(at).map_or_else(Default::default, |(words, p)| (words.join(" "), format!("{p:.2}")));
+            let paper = theirs.get(at).map_or_else(Default::default, |(words, p)| (words.clone(), format!("{p:.2}")));
+            rows.push(vec![name, own.0, own.1, paper.0, paper.1]);
+        }
+    }
+    let columns = ["word", "words of the cluster", "P(c|w)", "paper", "P(c|w)"].map(String::from).to_vec();
+    Table { columns, rows }
 }

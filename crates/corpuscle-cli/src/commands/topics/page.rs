@@ -110,8 +110,7 @@ fn along(findings: &Findings, field: &str, over: &Grouped) -> Section {
         groups: over.names.iter().enumerate().map(group).collect(),
         parts: parts.collect(),
     };
-    let caption =
-        "The mean share of each topic in the documents of a column; numbers are those of topics. Hover for more.";
+    let caption = "The mean share of topics in the documents of a column: the eight that change most, and all others together. Hover for more.";
     Section::Chart { heading: format!("Over {field}"), chart: chart.render(), caption: caption.into() }
 }
 
@@ -122,7 +121,7 @@ fn by_label(findings: &Findings, labels: &Grouped) -> Section {
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         let list = shares.iter().take(FEW);
         let list: Vec<String> = list
-            .map(|(shown, share)| format!("{} % {} ({})", (100.0 * share).round(), shown.topic.number, few(shown)))
+            .map(|(shown, share)| format!("{} {} ({:.0} %)", shown.topic.number, few(shown), 100.0 * share))
             .collect();
         (format!("{label} ({})", count(labels.documents[at])), list.join(" · "))
     };

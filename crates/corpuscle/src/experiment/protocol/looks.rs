@@ -21,11 +21,20 @@ pub(super) struct FirstDraw<'a> {
 }
 
 impl FirstDraw<'_> {
-    fn fitted(&self, recipe: &Recipe, run: &Run) -> Result<Model> {
+    pub(super) fn fitted(&self, recipe: &Recipe, run: &Run) -> Result<Model> {
         Tokenised::default().fitted(recipe, self.documents, [&self.draw.train, &self.draw.unlabelled], run)
     }
 
-    fn texts(&self, rows: &[usize]) -> Vec<&str> {
+    /// All documents of the draw: those learnt from, those without labels, those tested on.
+    pub(super) fn all(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> =
+            [&self.draw.train, &self.draw.unlabelled, &self.draw.test].into_iter().flatten().copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
+    pub(super) fn texts(&self, rows: &[usize]) -> Vec<&str> {
         rows.iter().map(|&row| self.documents[row].text.as_str()).collect()
     }
 

@@ -9,9 +9,11 @@
 mod draw;
 mod looks;
 mod run;
+mod topic_looks;
 
 pub use draw::{Draw, Parts};
 pub use run::{Chosen, ClaimTest, ClassMeans, Point, Reproduction};
+pub use topic_looks::{SensesAsked, SensesFound, TopicSystem, TopicsAsked, TopicsFound};
 
 use std::collections::BTreeMap;
 
@@ -108,6 +110,12 @@ pub struct Protocol {
     /// What words bring to mind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstruction: Option<Reconstruction>,
+    /// Models whose topics are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<TopicsAsked>,
+    /// Words whose senses are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub senses: Option<SensesAsked>,
     /// How the data differ from the paper's.
     pub note: String,
     /// Whether values are chosen by one round of folds, however few the documents: see [`Protocol::filled`].
@@ -345,7 +353,11 @@ impl Protocol {
         }
         let analysed = protocol.sprinkling.iter().map(|sprinkling| &sprinkling.recipe).chain(&protocol.variability);
         let words = filled.reconstruction.iter().map(|words| &words.recipe);
-        for recipe in analysed.chain(words).chain(&filled.spread).chain(filled.maps.iter().map(|(_, recipe)| recipe)) {
+        let topics =
+            filled.topics.iter().flat_map(|topics| &topics.systems).filter_map(|system| system.recipe.as_ref());
+        let topics = topics.chain(filled.senses.iter().map(|senses| &senses.recipe));
+        let looked = filled.spread.iter().chain(filled.maps.iter().map(|(_, recipe)| recipe)).chain(topics);
+        for recipe in analysed.chain(words).chain(looked) {
             Recipe::parse(recipe)?;
         }
         if protocol.draws_labels() && !(protocol.confusions.is_empty() && protocol.per_class.is_empty()) {
@@ -379,7 +391,10 @@ impl Protocol {
             let value = if quick { constant.quick } else { constant.full };
             let systems = filled.systems.iter_mut().filter_map(|system| system.recipe.as_mut());
             let maps = filled.maps.iter_mut().map(|(_, recipe)| recipe);
-            for recipe in systems.chain(&mut filled.spread).chain(maps) {
+            let topics = filled.topics.iter_mut().flat_map(|topics| &mut topics.systems);
+            let topics = topics.filter_map(|system| system.recipe.as_mut());
+            let senses = filled.senses.iter_mut().map(|senses| &mut senses.recipe);
+            for recipe in systems.chain(&mut filled.spread).chain(maps).chain(topics).chain(senses) {
                 *recipe = recipe.replace(&format!("{{{name}}}"), &value.to_string());
             }
         }

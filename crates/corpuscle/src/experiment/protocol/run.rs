@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::looks::FirstDraw;
+use super::topic_looks::{SensesFound, TopicsFound};
 use super::{Claim, Draw, Figure, Protocol, Sprinkling};
 use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Outcome, Tokenised};
@@ -50,6 +51,10 @@ pub struct Reproduction {
     /// What words bring to mind: the word and the terms reconstructed of it, largest first; none of a word that is not in the
     /// training part.
     pub reconstruction: Vec<(String, Vec<String>)>,
+    /// The topics of the models the protocol names.
+    pub topics: Vec<TopicsFound>,
+    /// The senses of the words the protocol names.
+    pub senses: Vec<SensesFound>,
 }
 
 /// A class with its precision and recall, means over runs.
@@ -134,6 +139,12 @@ impl Protocol {
         let first = FirstDraw { documents, draw: self.draw(documents, learnt, 0, run.seed())? };
         if let Some(asked) = &self.reconstruction {
             result.reconstruction = first.reconstruction(asked, run)?;
+        }
+        if let Some(asked) = &self.topics {
+            result.topics = first.topics(asked, runs, run)?;
+        }
+        if let Some(asked) = &self.senses {
+            result.senses = first.senses(asked, run)?;
         }
         if let Some(recipe) = &self.spread {
             result.spread = first.spread(&Recipe::parse(recipe)?, run)?;

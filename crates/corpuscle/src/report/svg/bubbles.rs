@@ -66,7 +66,8 @@ impl Bubbles {
                 Font { class: "mark", ..Font::NORMAL }.sized(11.0).at(Anchor::Middle),
                 &self.discs[at].mark,
             );
-            taken.push([x - half, y - 7.0, x + half, y + 6.0]);
+            let (wide, high) = (half.max(0.7 * radii[at]), 0.6 * radii[at]);
+            taken.push([x - wide, y - high, x + wide, y + high]);
         }
         for &at in &order {
             let (x, y) = places[at];

@@ -10,7 +10,7 @@ pub struct Stacks {
     pub title: String,
     /// What the columns are.
     pub groups: Vec<StackGroup>,
-    /// What the parts are called, from the bottom up; the eight largest on average have a colour, all others are one grey part on top.
+    /// What the parts are called, from the bottom up; the eight that change most have a colour, all others are one grey part on top.
     pub parts: Vec<StackPart>,
 }
 
@@ -45,9 +45,14 @@ impl Stacks {
         let share = |group: &StackGroup, part: usize| {
             group.shares.get(part).copied().filter(|share| share.is_finite()).unwrap_or(0.0).max(0.0)
         };
-        let mean = |part: usize| self.groups.iter().map(|group| share(group, part)).sum::<f64>();
+        // Parts that are the same everywhere would hide those that a reader looks for.
+        let change = |part: usize| {
+            let values = || self.groups.iter().map(|group| share(group, part));
+            let mean = values().sum::<f64>() / self.groups.len().max(1) as f64;
+            values().map(|value| (value - mean) * (value - mean)).sum::<f64>()
+        };
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
-        order.sort_by(|&a, &b| mean(b).total_cmp(&mean(a)).then(a.cmp(&b)));
+        order.sort_by(|&a, &b| change(b).total_cmp(&change(a)).then(a.cmp(&b)));
         order.truncate(COLOURED);
         let mut pen = Pen::default();
         pen.title(&self.title);

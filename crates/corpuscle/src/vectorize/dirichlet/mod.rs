@@ -123,6 +123,16 @@ impl Vectorizer for DirichletParams {
     }
 }
 
+/// What sweeps leave behind.
+struct Sampled {
+    priors: Priors,
+    /// The counts of the last sweeps, summed up, and how many sweeps these were.
+    sums: Vec<[i32; WIDTH]>,
+    samples: usize,
+    /// The topic of each known token in the last sweep.
+    assigned: Vec<u16>,
+}
+
 impl DirichletParams {
     fn counts(&self) -> CountsParams {
         CountsParams {
@@ -156,6 +166,14 @@ impl DirichletParams {
     /// The model and the topics of known tokens.
     fn learn(&self, tokens: &Tokens, run: &Run) -> Result<(DirichletModel, Vec<u16>)> {
         self.check()?;
+        let documents = tokens.n_documents();
+        if tokens.n_tokens() > 0 && self.min_df.of(documents) > documents as f64 {
+            return Err(Error::data(format!(
+                "{}: a word must be in {} documents, and there is only {documents}; topics need more documents, or min_df = 1",
+                Self::NAME,
+                self.min_df
+            )));
+        }
         let selected = super::select::select(tokens, &self.counts(), Self::NAME, run)?;
         let words = selected.vocabulary.words().clone();
         let texts = known_words(tokens, &words);
@@ -170,13 +188,13 @@ impl DirichletParams {
         if texts.words.len() > i32::MAX as usize {
             return Err(Error::data(format!("{}: more than 2 147 483 647 words in all documents", Self::NAME)));
         }
-        let (priors, sums, samples, assigned) =
-            run.stage("topics", Some(self.sweeps as u64), || self.sample(&texts, run))?;
+        let sampled = run.stage("topics", Some(self.sweeps as u64), || self.sample(&texts, run))?;
+        let Sampled { priors, sums, samples, assigned } = sampled;
         Ok((DirichletModel::new(words, self.topics, &priors, &sums, samples), assigned))
     }
 
-    /// Sweeps over the documents: the priors, the counts of the last sweeps summed up, how many these were, and the last topics.
-    fn sample(&self, texts: &Texts, run: &Run) -> Result<(Priors, Vec<[i32; WIDTH]>, usize, Vec<u16>)> {
+    /// Sweeps over the documents.
+    fn sample(&self, texts: &Texts, run: &Run) -> Result<Sampled> {
         let mut sampler = Sampler::new(texts, self.topics);
         let mut priors = Priors { alpha: vec![ALPHA; self.topics], beta: BETA };
         // Sums must not run over: a corpus of more than a hundred million words needs no mean.
@@ -197,7 +215,7 @@ impl DirichletParams {
             }
             run.advance(1);
         }
-        Ok((priors, sums, averaged, sampler.assigned))
+        Ok(Sampled { priors, sums, samples: averaged, assigned: sampler.assigned })
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{Error, Result, Run};
 /// Documents in one piece of work.
 const PIECE: usize = 128;
 
+/// What one worker needs: room for topics, the known words of a document, and these counted.
+type Room = (Scratch, Vec<u32>, Vec<(u32, f32)>);
+
 /// Fitted latent Dirichlet allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirichletModel {
@@ -84,8 +87,23 @@ impl DirichletModel {
 
     /// The shares of topics in documents.
     pub fn transform(&self, tokens: &Tokens, run: &Run) -> Result<Dense> {
-        let rows = self.for_each(tokens, run, |_, _, shares| shares[..self.topics].to_vec())?;
-        Dense::new(tokens.n_documents(), self.topics, rows.concat())
+        let numbers = self.numbers(tokens);
+        let mut values = vec![0f32; tokens.n_documents() * self.topics];
+        // Rows are written where they belong: of a million short documents they are by far the largest thing there is.
+        let piece = |(scratch, known, entries): &mut Room, (piece, rows): (usize, &mut [f32])| {
+            run.check()?;
+            for (row, document) in rows.chunks_mut(self.topics).zip(piece * PIECE..) {
+                known.clear();
+                known.extend(tokens.document(document).iter().map(|&id| numbers[id as usize]));
+                row.copy_from_slice(&self.settle(known, entries, scratch).as_flattened()[..self.topics]);
+            }
+            Ok(())
+        };
+        run.install(|| {
+            let pieces = values.par_chunks_mut(PIECE * self.topics).enumerate();
+            pieces.map_init(|| self.room(), piece).collect::<Result<()>>()
+        })?;
+        Dense::new(tokens.n_documents(), self.topics, values)
     }
 
     /// The most probable topic of every token given its document, in the order of [`Tokens::ids`]: the k of largest θ_dk · P(w|k);
@@ -115,7 +133,7 @@ impl DirichletModel {
     ) -> Result<Vec<R>> {
         let numbers = self.numbers(tokens);
         let documents = tokens.n_documents();
-        let piece = |(scratch, known, entries): &mut (Scratch, Vec<u32>, Vec<(u32, f32)>), piece: usize| {
+        let piece = |(scratch, known, entries): &mut Room, piece: usize| {
             run.check()?;
             let one = |document| {
                 known.clear();
@@ -125,9 +143,8 @@ impl DirichletModel {
             };
             Ok((piece * PIECE..documents.min((piece + 1) * PIECE)).map(one).collect::<Vec<R>>())
         };
-        let scratch = || (Scratch::new(self.alpha.len()), Vec::new(), Vec::new());
         let pieces: Result<Vec<Vec<R>>> =
-            run.install(|| (0..documents.div_ceil(PIECE)).into_par_iter().map_init(scratch, piece).collect());
+            run.install(|| (0..documents.div_ceil(PIECE)).into_par_iter().map_init(|| self.room(), piece).collect());
         Ok(pieces?.into_iter().flatten().collect())
     }
 
@@ -154,6 +171,10 @@ impl DirichletModel {
         let rows = (0..self.words.len()).flat_map(|word| padded(given_topic.row(word), self.topics));
         self.given_topic = rows.collect();
         self
+    }
+
+    fn room(&self) -> Room {
+        (self.scratch(), Vec::new(), Vec::new())
     }
 
     /// Takes a model out of a store, checking it whole.

@@ -274,25 +274,34 @@ impl Work for Chunk<'_> {
                 v.store(v.multiply(tokens, v.load(&inverse[lane])), &mut weights[lane]);
             }
             for (&word, topic) in words.iter().zip(topics) {
-                let mut add = |topic: usize, tokens: f32, weights: &mut [Lane]| {
+                let row = &counts[word as usize * width..][..width];
+                let before = *topic;
+                // Tables are written only when a topic changes: reading a lane just after a part of it was written is slow.
+                let without = match before {
+                    NONE => 0.0,
+                    _ => {
+                        let (lane, place) = (usize::from(before) / WIDTH, usize::from(before) % WIDTH);
+                        (own[lane][place] - 1.0 + alpha[lane][place]) * inverse[lane][place]
+                    }
+                };
+                let uniform = (rng.next_u64() >> 40) as f32 * (1.0 / (1u32 << 24) as f32);
+                let drawn = draw(v, row, &weights, *beta, usize::from(before), without, uniform, &mut parts);
+                // Rounding may carry a draw past the last topic.
+                let drawn = drawn.min(n_topics - 1);
+                if drawn == usize::from(before) {
+                    continue;
+                }
+                let mut add = |topic: usize, tokens: f32| {
                     let (lane, place) = (topic / WIDTH, topic % WIDTH);
                     own[lane][place] += tokens;
                     weights[lane][place] = (own[lane][place] + alpha[lane][place]) * inverse[lane][place];
                 };
-                let row = &counts[word as usize * width..][..width];
-                let before = *topic;
+                add(drawn, 1.0);
                 if before != NONE {
-                    add(usize::from(before), -1.0, &mut weights);
+                    add(usize::from(before), -1.0);
                 }
-                let uniform = (rng.next_u64() >> 40) as f32 * (1.0 / (1u32 << 24) as f32);
-                let drawn = draw(v, row, &weights, *beta, usize::from(before), uniform, &mut parts);
-                // Rounding may carry a draw past the last topic.
-                let drawn = drawn.min(n_topics - 1);
-                add(drawn, 1.0, &mut weights);
-                if drawn != usize::from(before) {
-                    *topic = drawn as u16;
-                    changes.push(Change { word, from: before, to: drawn as u16 });
-                }
+                *topic = drawn as u16;
+                changes.push(Change { word, from: before, to: drawn as u16 });
             }
         }
         changes
