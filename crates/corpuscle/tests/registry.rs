@@ -17,6 +17,7 @@ fn small(stage: &str) -> Vec<(&'static str, String)> {
     let values: &[(&str, &str)] = match stage {
         "scdv" | "bowv" | "concepts" => &[("dim", "4"), ("clusters", "3"), ("min_count", "1"), ("epochs", "1")],
         "average" | "paragraph" => &[("dim", "4"), ("min_count", "1"), ("epochs", "1")],
+        "twe" | "ltsg" => &[("dim", "4"), ("topics", "3"), ("sweeps", "3"), ("min_count", "1"), ("epochs", "2")],
         "dirichlet" => &[("topics", "4"), ("sweeps", "10")],
         "ig" => &[("terms", "60")],
         "lsi" | "slsi" => &[("rank", "5")],

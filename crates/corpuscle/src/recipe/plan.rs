@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::arguments::{Arguments, nearest};
 use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer, Stage as ErasedStage};
 use super::presets;
-use super::registry::{AnyStage, Registry, StageKind};
+use super::registry::{AnyStage, Registry, StageKind, refused};
 use super::syntax::{Argument, Call, Expression};
 use crate::corpus::Numbers;
 use crate::text::WordsParams;
@@ -356,6 +356,9 @@ impl Planner<'_> {
 
     fn stage(&self, call: &Call) -> Result<AnyStage> {
         let Some(stage) = self.registry.find(&call.name) else {
+            if let Some(reason) = refused(&call.name) {
+                return self.fault(call.at, format!("there is no stage `{}`: {reason}", call.name));
+            }
             let names = self.registry.stages().map(|stage| stage.name).chain(presets::names());
             return match nearest(&call.name, names) {
                 Some(near) if presets::find(near).is_some() => {

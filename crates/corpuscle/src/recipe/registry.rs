@@ -25,8 +25,8 @@ use crate::project::{
 };
 use crate::text::WordsParams;
 use crate::vectorize::{
-    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams,
-    ParagraphParams, ScdvParams, TfidfParams, Vectorizer,
+    AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams, LtsgParams,
+    ParagraphParams, ScdvParams, TfidfParams, TweParams, Vectorizer,
 };
 use crate::{Error, Result, Run};
 
@@ -127,6 +127,18 @@ impl Stage {
     }
 }
 
+/// Systems of the papers that are known by name and not to be had, with the reason.
+const REFUSED: &[(&str, &str)] = &[(
+    "ntsg",
+    "what the SCDV paper and the abstract of Liu, Qiu and Huang (2015) say does not tell its three variants apart (how the slices of \
+     the tensor are factored, of which rank, and what of them makes a document); `twe` and `ltsg` are its nearest kin",
+)];
+
+/// Why there is no stage of that name, for a system of the papers that cannot be built.
+pub(super) fn refused(name: &str) -> Option<&'static str> {
+    REFUSED.iter().find(|(known, _)| *known == name).map(|(_, reason)| *reason)
+}
+
 /// Stages by name.
 #[derive(Debug, Clone)]
 pub struct Registry {
@@ -146,8 +158,10 @@ impl Registry {
                 Stage::vectorizer::<BowvParams>(),
                 Stage::vectorizer::<ConceptsParams>(),
                 Stage::vectorizer::<AverageParams>(),
-                Stage::vectorizer::<DirichletParams>(),
                 Stage::vectorizer::<ParagraphParams>(),
+                Stage::vectorizer::<TweParams>(),
+                Stage::vectorizer::<LtsgParams>(),
+                Stage::vectorizer::<DirichletParams>(),
                 Stage::vectorizer::<ColumnParams>(),
                 Stage::projector::<InformationGainParams>(),
                 Stage::projector::<LsiParams>(),

@@ -16,6 +16,9 @@ const BATCH: usize = 4096;
 /// Documents times words for which the probabilities of words are worked out: beyond, it would take hours.
 const MOST_PAIRS: usize = 500_000_000;
 
+/// A cosine and the row that has it.
+type Near = (f64, usize);
+
 /// Vectors of all documents of a [`Searcher`].
 #[derive(Debug)]
 pub struct Vectors {
@@ -83,7 +86,7 @@ impl Vectors {
         count: usize,
         rows: &[usize],
         run: &Run,
-    ) -> Result<(Vec<(f64, usize)>, Vec<f64>)> {
+    ) -> Result<(Vec<Near>, Vec<f64>)> {
         let query = self.represent(&[text], run)?;
         let query = query.row(0);
         let nearest = self.rows.of(&query, count, run)?;

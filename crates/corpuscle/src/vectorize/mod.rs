@@ -41,6 +41,9 @@ mod spread;
 mod term_counts;
 mod tfidf;
 mod topic_table;
+mod topical;
+#[cfg(test)]
+mod topical_tests;
 mod vectorizer;
 mod vocabulary;
 
@@ -60,5 +63,6 @@ pub use spread::Spread;
 pub use term_counts::TermCounts;
 pub use tfidf::TfidfModel;
 pub use topic_table::TopicTable;
+pub use topical::{LtsgParams, TopicalModel, TweParams};
 pub use vectorizer::{Columns, Vectorizer, VectorizerModel, WordParts};
 pub use vocabulary::Vocabulary;

@@ -119,6 +119,13 @@ impl SpaceParams {
             None => self.training.fit(tokens, run)?,
             Some(path) => WordVectors::read_only(path, tokens.lexicon())?,
         };
+        Ok(WordSpace::of(vectors, tokens))
+    }
+}
+
+impl WordSpace {
+    /// Vectors made of length one, and how rare their words are in these documents.
+    pub(super) fn of(vectors: WordVectors, tokens: &Tokens) -> Self {
         let numbers = tokens.lexicon().map_to(vectors.words());
         let mut frequencies = vec![0u32; vectors.len()];
         let mut last = vec![u32::MAX; vectors.len()];
@@ -133,11 +140,9 @@ impl SpaceParams {
         }
         let documents = tokens.n_documents() as f64 + 1.0;
         let idf = frequencies.iter().map(|&d| ((documents / (f64::from(d) + 1.0)).ln() + 1.0) as f32).collect();
-        Ok(WordSpace { vectors: vectors.normalized(), idf })
+        WordSpace { vectors: vectors.normalized(), idf }
     }
-}
 
-impl WordSpace {
     /// The words with their unit vectors.
     pub fn vectors(&self) -> &WordVectors {
         &self.vectors

@@ -14,5 +14,5 @@ pub use exchange::VectorFormat;
 pub use kmeans::{Kmeans, KmeansParams};
 pub use mixture::{Covariance, Mixture, MixtureParams};
 pub use skip_gram::{Architecture, SkipGramParams};
-pub(crate) use skip_gram::{Paragraphs, Reading};
+pub(crate) use skip_gram::{Paragraphs, Reading, Topical};
 pub use vectors::{Neighbour, WordVectors};

@@ -166,6 +166,13 @@ impl DirichletModel {
         Scratch::new(self.alpha.len())
     }
 
+    /// The same topics with other words in them: P(w|k), words × topics, all above 0.
+    pub(in crate::vectorize) fn with_given(mut self, given_topic: &Dense) -> Self {
+        let rows = (0..self.words.len()).flat_map(|word| padded(given_topic.row(word), self.topics));
+        self.given_topic = rows.collect();
+        self
+    }
+
     fn room(&self) -> Room {
         (self.scratch(), Vec::new(), Vec::new())
     }

@@ -34,6 +34,8 @@ pub(super) struct Span<'a> {
     pub(super) end: usize,
     /// The row of the input table that stands for the whole document and joins every window of CBOW, where there is one.
     pub(super) paragraph: Option<u32>,
+    /// Rows of the input table that stand for the words of the block, for skip-gram, where it is not the words themselves that predict.
+    pub(super) inputs: Option<&'a [u32]>,
     pub(super) seed: u64,
 }
 
@@ -164,7 +166,7 @@ impl Block {
         let own = &span.words[span.start..span.end];
         match params.architecture {
             Architecture::SkipGram => {
-                self.input_rows.extend_from_slice(own);
+                self.input_rows.extend_from_slice(span.inputs.unwrap_or(own));
                 self.output_rows.extend_from_slice(around);
             }
             Architecture::Cbow => {

@@ -37,6 +37,7 @@ mod sample;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod topical;
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -44,6 +45,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::paragraphs::{Paragraphs, Reading};
+pub(crate) use self::topical::Topical;
 
 use self::block::{Block, LENGTH, Learn, Span};
 use self::kernels::{Lane, lanes};
@@ -169,7 +171,7 @@ impl SkipGramParams {
     ) -> Result<crate::matrix::Dense> {
         let negatives = Negatives::new(&frequent.counts);
         let mut blocks: Vec<Block> = (0..BATCH).map(|_| Block::new(lanes(self.dim))).collect();
-        self.for_each_slab(tokens, frequent, run, |slab| {
+        self.for_each_slab(tokens, frequent, Part::WHOLE, run, |slab| {
             self.learn_slab(&mut tables, &mut blocks, slab, |slab, span| slab.span(span), &negatives, run)
         })?;
         tables.into_vectors(self.dim)
@@ -209,7 +211,7 @@ impl SkipGramParams {
     ) -> Result<crate::matrix::Dense> {
         let negatives = Negatives::new(&frequent.counts);
         let tables = SharedTables::from(tables);
-        self.for_each_slab(tokens, frequent, run, |slab| {
+        self.for_each_slab(tokens, frequent, Part::WHOLE, run, |slab| {
             slab.spans.par_chunks(BATCH).enumerate().try_for_each_init(
                 || Block::new(lanes(self.dim)),
                 |block, (number, spans)| {
@@ -237,6 +239,7 @@ impl SkipGramParams {
         &self,
         tokens: &Tokens,
         frequent: &Frequent,
+        part: Part<'_>,
         run: &Run,
         mut work: impl FnMut(&Slab) -> Result<()>,
     ) -> Result<()> {
@@ -261,9 +264,9 @@ impl SkipGramParams {
                 let (now, later) = rest.split_at(count);
                 let size: usize = now.iter().map(|&document| tokens.document(document as usize).len()).sum();
                 let seed = seeds.random();
-                let mut slab = Slab::new(now, tokens, frequent, &chances, run, seed);
-                slab.before = read as f64 / total;
-                slab.share = size as f64 / total;
+                let mut slab = Slab::new(now, tokens, part.topics, frequent, &chances, run, seed);
+                slab.before = part.from + part.share * (read as f64 / total);
+                slab.share = part.share * (size as f64 / total);
                 work(&slab)?;
                 read += size;
                 run.advance(size as u64);
@@ -272,6 +275,20 @@ impl SkipGramParams {
         }
         Ok(())
     }
+}
+
+/// A part of training: where it begins and how much of the whole it is, and the input row of every token's topic where
+/// topics are trained beside words; tokens with none (`u32::MAX`) are then left out.
+#[derive(Debug, Clone, Copy)]
+struct Part<'a> {
+    topics: Option<&'a [u32]>,
+    from: f64,
+    share: f64,
+}
+
+impl Part<'_> {
+    /// All of it, without topics.
+    const WHOLE: Part<'static> = Part { topics: None, from: 0.0, share: 1.0 };
 }
 
 /// The words with vectors and how often they occur.
@@ -308,6 +325,8 @@ impl Frequent {
 /// Some documents as they are trained on.
 struct Slab {
     words: Vec<u32>,
+    /// The input row of each word's topic, where there are any.
+    topics: Vec<u32>,
     /// For each block its document's words and its own: (document start, document end, start, end).
     spans: Vec<[usize; 4]>,
     /// The documents with words to train on and where these begin, in order.
@@ -319,20 +338,39 @@ struct Slab {
 }
 
 impl Slab {
-    fn new(documents: &[u32], tokens: &Tokens, frequent: &Frequent, chances: &[u32], run: &Run, seed: u64) -> Self {
-        let kept: Vec<Vec<u32>> = documents
+    fn new(
+        documents: &[u32],
+        tokens: &Tokens,
+        topics: Option<&[u32]>,
+        frequent: &Frequent,
+        chances: &[u32],
+        run: &Run,
+        seed: u64,
+    ) -> Self {
+        let kept: Vec<(Vec<u32>, Vec<u32>)> = documents
             .par_iter()
             .enumerate()
             .with_min_len(64)
             .map(|(place, &document)| {
                 let mut rng = run.with_seed(seed).rng(place as u64);
-                let known = tokens.document(document as usize).iter().map(|&id| frequent.numbers[id as usize]);
-                known.filter(|&word| word != u32::MAX && rng.random::<u32>() <= chances[word as usize]).collect()
+                let ids = tokens.document(document as usize);
+                let known = ids.iter().map(|&id| frequent.numbers[id as usize]);
+                let mut kept = |word: u32| word != u32::MAX && rng.random::<u32>() <= chances[word as usize];
+                let Some(topics) = topics else { return (known.filter(|&word| kept(word)).collect(), Vec::new()) };
+                let own = &topics[tokens.offsets()[document as usize] as usize..][..ids.len()];
+                known.zip(own.iter().copied()).filter(|&(word, topic)| topic != u32::MAX && kept(word)).unzip()
             })
             .collect();
-        let mut slab =
-            Slab { words: Vec::new(), spans: Vec::new(), documents: Vec::new(), seed, before: 0.0, share: 0.0 };
-        for (&number, document) in documents.iter().zip(kept) {
+        let mut slab = Slab {
+            words: Vec::new(),
+            topics: Vec::new(),
+            spans: Vec::new(),
+            documents: Vec::new(),
+            seed,
+            before: 0.0,
+            share: 0.0,
+        };
+        for (&number, (document, topics)) in documents.iter().zip(kept) {
             // A word alone has no context.
             if document.len() < 2 {
                 continue;
@@ -340,6 +378,7 @@ impl Slab {
             let first = slab.words.len();
             slab.documents.push((number, first));
             slab.words.extend_from_slice(&document);
+            slab.topics.extend_from_slice(&topics);
             let end = slab.words.len();
             for start in (first..end).step_by(LENGTH) {
                 slab.spans.push([first, end, start, end.min(start + LENGTH)]);
@@ -356,6 +395,7 @@ impl Slab {
             start: start - first,
             end: end - first,
             paragraph: None,
+            inputs: None,
             // The place of a block in its slab is its own.
             seed: self.seed ^ (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
         }

@@ -91,7 +91,7 @@ impl SkipGramParams {
         let negatives = Negatives::new(&frequent.counts);
         let mut blocks: Vec<Block> = (0..BATCH).map(|_| Block::new(lanes(self.dim))).collect();
         let words = frequent.words.len() as u32;
-        self.for_each_slab(tokens, frequent, run, |slab| {
+        self.for_each_slab(tokens, frequent, super::Part::WHOLE, run, |slab| {
             self.learn_slab(
                 tables,
                 &mut blocks,
@@ -120,7 +120,7 @@ impl SkipGramParams {
         let mut paragraphs = small_rows(tokens.n_documents(), self.dim, &mut run.rng(2));
         let mut totals = vec![0f32; frequent.words.len()];
         let mut works: Vec<Work> = Vec::new();
-        self.for_each_slab(tokens, frequent, run, |slab| {
+        self.for_each_slab(tokens, frequent, super::Part::WHOLE, run, |slab| {
             if beside_words {
                 self.learn_slab(tables, &mut blocks, slab, Slab::span, &negatives, run)?;
             }

@@ -42,6 +42,15 @@ impl Tables {
         }
     }
 
+    /// A row of each table.
+    pub(super) fn row(&self, table: Table, row: usize) -> &[Lane] {
+        let of = match table {
+            Table::Inputs => &self.inputs,
+            Table::Outputs => &self.outputs,
+        };
+        &of[row * self.lanes..(row + 1) * self.lanes]
+    }
+
     /// The output table.
     pub(super) fn outputs_mut(&mut self) -> &mut [Lane] {
         &mut self.outputs

@@ -85,7 +85,7 @@ fn windows_end_with_the_document() {
     let tokens = WordsParams::default().tokenize(&texts, &run).unwrap();
     let frequent = Frequent::of(&tokens, 1).unwrap();
     let documents: Vec<u32> = (0..50).collect();
-    let slab = Slab::new(&documents, &tokens, &frequent, &vec![u32::MAX; frequent.counts.len()], &run, 5);
+    let slab = Slab::new(&documents, &tokens, None, &frequent, &vec![u32::MAX; frequent.counts.len()], &run, 5);
     let mut words = 0;
     for &span in &slab.spans {
         let span = slab.span(span);
