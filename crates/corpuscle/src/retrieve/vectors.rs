@@ -80,13 +80,7 @@ impl Vectors {
     }
 
     /// The nearest documents of a text, and the cosines of the rows asked for beside them.
-    pub(super) fn nearest(
-        &self,
-        text: &str,
-        count: usize,
-        rows: &[usize],
-        run: &Run,
-    ) -> Result<(Vec<Near>, Vec<f64>)> {
+    pub(super) fn nearest(&self, text: &str, count: usize, rows: &[usize], run: &Run) -> Result<(Vec<Near>, Vec<f64>)> {
         let query = self.represent(&[text], run)?;
         let query = query.row(0);
         let nearest = self.rows.of(&query, count, run)?;
