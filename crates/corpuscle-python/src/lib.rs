@@ -1,6 +1,6 @@
 //! The native half of the Python package: buffers in and out, nothing else.
 //!
-//! Every call that can take long goes through [`run::Settings::work`]: the interpreter is let go, signals are watched, and the
+//! Every call that can take long goes through `run::Settings::work`: the interpreter is let go, signals are watched, and the
 //! workers end with the call. What a method does is written in the library; what scikit-learn expects, in Python.
 
 mod convert;

@@ -87,7 +87,7 @@ impl Vectors {
         Ok((nearest, rows.iter().map(|&row| self.rows.rows().row(row).inner(&query)).collect()))
     }
 
-    /// Works out Σ_w exp(w · d) over the vocabulary for every document, which [`Vectors::word_probabilities`] needs.
+    /// Works out Σ_w exp(w · d) over the vocabulary for every document, which probabilities of words need ([`Mix::Probabilities`](super::Mix::Probabilities)).
     pub fn with_words(mut self, searcher: &Searcher, run: &Run) -> Result<Self> {
         let vocabulary = searcher.vocabulary()?;
         if vocabulary.len().saturating_mul(self.rows.rows().rows()) > MOST_PAIRS {
