@@ -82,7 +82,7 @@ fn what_has_no_topics_says_so() {
     place.write("few.csv", "text\nred apple pie\ngreen apple pie\napple tree\n");
     let found = place.json(&["topics", "few.csv", "-n", "9", "--json"]);
     assert_eq!(found["topics"].as_array().unwrap().len(), 9);
-    assert!(place.fails(2, &["topics", "few.csv", "-n", "0"]).contains("topics = 0"));
+    assert!(place.fails(2, &["topics", "few.csv", "-n", "0"]).contains("`topics` is 0"));
     assert!(
         place.fails(2, &["topics", "few.csv", "-n", "2", "--over", "day"]).contains("no document has the field `day`")
     );
