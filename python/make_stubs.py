@@ -81,7 +81,7 @@ def class_stub(cls):
     bases = {"_Projection": "TransformerMixin, BaseEstimator", "_Classification": "ClassifierMixin, BaseEstimator"}
     home = [bases[base.__name__] for base in cls.__mro__ if base.__name__ in bases]
     known = {"TextClassifier": "ClassifierMixin, BaseEstimator", "TextVectorizer": "TransformerMixin, BaseEstimator"}
-    above = home[0] if home else known.get(cls.__name__, "")
+    above = home[0] if home else known.get(cls.__name__, "Exception" if issubclass(cls, Exception) else "")
     if cls.__name__ in ("CountVectorizer", "TfidfVectorizer"):
         above = f"_sklearn.{cls.__name__}"
     lines = [f"class {cls.__name__}({above}):" if above else f"class {cls.__name__}:"]

@@ -21,6 +21,7 @@ _HOMES = {
     "_fasttext": ["train_supervised"],
     "_experiments": ["compare", "cross_val_proba", "label_curve", "recommend", "reproduce", "tune"],
     "_about": ["load_demo", "presets", "stages"],
+    "_client": ["Client", "ClientError"],
     "_native": ["__version__"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

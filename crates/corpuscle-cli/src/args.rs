@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod retrieval;
+mod serving;
 
 pub(crate) use retrieval::{
     Duplicates, EvaluateSearch, Function, Index, Mixing, Rank, Search, SimilarDocuments, TuneSearch, Widening,
 };
+pub(crate) use serving::{Drift, Label, Listening, Serve};
 
 /// Learn document representations and classify text, on a CPU.
 #[derive(Debug, Parser)]
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Finds a good recipe for the documents within a time, and trains it
     Recommend(Recommend),
+    /// Says which documents to label next, with a reason for each
+    Suggest(Suggest),
     /// Writes the documents as vectors
     Embed(Embed),
     /// Shows what a model file holds
@@ -64,6 +68,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Shows what a representation has learnt about words: neighbours before and after, pairs drawn together and apart
     Terms(Terms),
+    /// Shows the terms that names of classes bring to mind in a pile, before anything is labelled
+    Expand(Expand),
     /// Runs a paper's table and shows ours beside theirs
     Reproduce(Reproduce),
     /// Shows the words nearest to a word, by a model's word vectors
@@ -86,6 +92,12 @@ pub(crate) enum Command {
     Topics(Topics),
     /// Shows words that live in several clusters of a model, and what each sense is about
     Senses(Senses),
+    /// Opens a page to label documents on, with a model that learns along
+    Label(Label),
+    /// Answers over HTTP: predict, explain, embed, search; a page to try it on
+    Serve(Serve),
+    /// Tells whether documents still look like those a model was trained on: novelty, class shares, new words
+    Drift(Drift),
     /// Lists the stages and presets that recipes are made of
     Stages,
     /// Shows what this machine and this build have: cores, instruction sets, memory, where things are kept
@@ -189,9 +201,16 @@ pub(crate) struct Train {
     /// More documents, whose labels are ignored; may be repeated
     #[arg(long, value_name = "DATA")]
     pub(crate) unlabelled: Vec<String>,
+    /// What classes are about: a file of lines class, tab, name or description or seed words; also without any label
+    #[arg(long, value_name = "FILE")]
+    pub(crate) describe: Option<PathBuf>,
     /// Keeps term counts and labels of the documents (no text) in the model, so that `update` can add others
     #[arg(long)]
     pub(crate) updatable: bool,
+    /// Keeps the words of the documents in a file in DIR while training, for more of them than fit memory; the model is the same.
+    /// For recipes of counts, binary or tfidf [default DIR: that of the model]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, requires = "recipe", conflicts_with = "updatable", conflicts_with = "describe")]
+    pub(crate) spill: Option<Option<PathBuf>>,
     /// Whether wide weights are kept in few directions and eight bits, or with every bit
     #[arg(long, value_enum, default_value_t, value_name = "PRECISION")]
     pub(crate) precision: Precision,
@@ -318,6 +337,10 @@ pub(crate) struct Compare {
     /// documents whose field `split` is `test`, on --test, or on one held-out part
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "folds")]
     pub(crate) labels: Vec<String>,
+    /// Also draws curves of labels asked for as `corpuscle suggest` says, 50 at a time; the others are then drawn without care that
+    /// every class has one, as somebody draws who knows no class yet
+    #[arg(long, requires = "labels")]
+    pub(crate) active: bool,
     /// Documents to test on, with --labels
     #[arg(long, value_name = "DATA", requires = "labels")]
     pub(crate) test: Vec<String>,
@@ -363,6 +386,45 @@ pub(crate) struct Recommend {
     /// More documents, whose labels are ignored; may be repeated
     #[arg(long, value_name = "DATA")]
     pub(crate) unlabelled: Vec<String>,
+    /// What classes are about: a file of lines class, tab, name or description or seed words; also without any label
+    #[arg(long, value_name = "FILE")]
+    pub(crate) describe: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Expand {
+    /// What classes are about: lines of class, tab, name or description or seed words
+    #[arg(value_name = "NAMES")]
+    pub(crate) names: PathBuf,
+    /// The pile: files, folders or globs; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// How documents become terms
+    #[arg(long, short, value_name = "RECIPE", default_value = "tfidf(sublinear=true, min_df=2)")]
+    pub(crate) recipe: String,
+    /// Terms shown for each class
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) top: u32,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Suggest {
+    /// Files, folders or globs; `-` is standard input. Documents with a label count as labelled already
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    /// How many documents
+    #[arg(long, short, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) number: u32,
+    /// More documents, whose labels are ignored; may be repeated
+    #[arg(long, value_name = "DATA")]
+    pub(crate) unlabelled: Vec<String>,
+    /// A model trained on the labels so far; half of the documents are then those it wavers about most
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corpuscle::Run;
-use corpuscle::corpus::{Documents, Filter, Format, Numbers, ReadOptions, read};
+use corpuscle::corpus::{Document, Documents, Filter, Format, Numbers, ReadOptions, read};
 
 use crate::args::{InputFormat, Reading};
 use crate::output::WrongCall;
@@ -62,9 +62,27 @@ pub(crate) fn without_labels(options: &ReadOptions) -> ReadOptions {
     ReadOptions { label: Some(String::new()), find_label: false, filters: Vec::new(), ..options.clone() }
 }
 
-/// Opens the data.
+/// Opens the data, stores of labels among them.
 pub(crate) fn open(data: &[String], options: &ReadOptions) -> anyhow::Result<Documents> {
-    Ok(read(data, options)?)
+    if !data.iter().any(corpuscle_server::label::is_store) {
+        return Ok(read(data, options)?);
+    }
+    let mut all: Vec<Document> = Vec::new();
+    for path in data {
+        if corpuscle_server::label::is_store(path) {
+            let mut documents = corpuscle_server::label::read_documents(path)?;
+            // No field at all means that labels are not wanted.
+            if options.label.as_deref() == Some("") {
+                documents.iter_mut().for_each(|document| document.labels = None);
+            }
+            all.append(&mut documents);
+        } else {
+            for document in &mut read(std::slice::from_ref(path), options)? {
+                all.push(document?);
+            }
+        }
+    }
+    Ok(all.into())
 }
 
 /// Says what was taken for granted, warns of rows that were left out, and says how many.

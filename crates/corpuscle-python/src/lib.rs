@@ -4,11 +4,13 @@
 //! workers end with the call. What a method does is written in the library; what scikit-learn expects, in Python.
 
 mod convert;
+mod elsewhere;
 mod errors;
 mod experiment;
 mod matrix;
 mod method;
 mod model;
+mod packed;
 mod run;
 mod table;
 mod terms;
@@ -41,6 +43,13 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit_representation, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_recipe, module)?)?;
+    module.add_function(wrap_pyfunction!(model::representation_of, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::count_terms, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::merge_terms, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::representation_of_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::assemble, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::pack, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::fit_packed, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::recommend, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::compare, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::label_curve, module)?)?;

@@ -43,12 +43,12 @@ impl From<Fitted> for Model {
 type Vectors<'py> = (Vec<String>, Bound<'py, PyArray2<f32>>);
 
 /// Stages with their seconds.
-type Seconds = Vec<(String, f64)>;
+pub(crate) type Seconds = Vec<(String, f64)>;
 
 /// Confidence of each answer, and its p-value of being like the training documents.
 type Doubts<'py> = (Option<Bound<'py, PyArray1<f32>>>, Bound<'py, PyArray1<f64>>);
 
-fn precise(precision: &str) -> PyResult<Precision> {
+pub(crate) fn precise(precision: &str) -> PyResult<Precision> {
     match precision {
         "compact" => Ok(Precision::Compact),
         "full" => Ok(Precision::Full),
@@ -63,6 +63,12 @@ fn precise(precision: &str) -> PyResult<Precision> {
 pub(crate) fn check_recipe(recipe: &str) -> PyResult<(String, String, Option<&'static str>)> {
     let recipe = Recipe::parse(recipe).map_err(raised)?;
     Ok((recipe.to_string(), recipe.full(), recipe.classifier()))
+}
+
+/// The recipe without its classifier.
+#[pyfunction]
+pub(crate) fn representation_of(recipe: &str) -> PyResult<String> {
+    Ok(Recipe::parse(recipe).map_err(raised)?.representation().to_string())
 }
 
 /// Fits a recipe on texts.

@@ -48,11 +48,10 @@ impl Asked {
         Ok(Asked { json: json.to_string(), words: WordsParams::from_json(&object("words"))?, stage })
     }
 
-    fn longest(&self) -> usize {
-        match &self.stage {
-            Stage::Counts(counts) => counts.ngrams,
-            Stage::Tfidf(tfidf) => tfidf.counts.ngrams,
-        }
+    /// How many words the longest terms have, and how many may stand between the two of a pair.
+    fn lengths(&self) -> (usize, usize) {
+        let (Stage::Counts(counts) | Stage::Tfidf(TfidfParams { counts, .. })) = &self.stage;
+        (counts.ngrams, counts.skip)
     }
 
     fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(Fitted, Csr)> {
@@ -114,12 +113,13 @@ impl Terms {
         before: Option<&Terms>,
     ) -> PyResult<Self> {
         let (asked, slices) = (Asked::read(settings).map_err(raised)?, texts.slices()?);
+        let (longest, skip) = asked.lengths();
         let (fitted, counts) = run.work(py, |run| {
             let mut counts = match before.and_then(|before| before.counts.as_ref()) {
                 Some(counts) => counts.clone(),
-                None => TermCounts::none(asked.longest())?,
+                None => TermCounts::no_pairs(longest, skip)?,
             };
-            counts.merge(&TermCounts::of(&asked.words.tokenize(&slices, run)?, asked.longest(), run)?)?;
+            counts.merge(&TermCounts::with_pairs(&asked.words.tokenize(&slices, run)?, longest, skip, run)?)?;
             Ok((asked.model_of(&counts)?, counts))
         })?;
         Ok(Terms { asked, fitted, counts: Some(counts) })

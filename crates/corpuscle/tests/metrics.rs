@@ -1,8 +1,10 @@
 //! The metrics against scikit-learn on random inputs (`fixtures/make_metrics.py`), to 1e-9.
 
+use std::collections::BTreeMap;
+
 use corpuscle::corpus::Labels;
 use corpuscle::matrix::Dense;
-use corpuscle::metrics::{Evaluation, Predictions};
+use corpuscle::metrics::{Evaluation, Predictions, RetrievalFigures};
 use serde_json::Value;
 
 fn lists(value: &Value) -> Vec<Vec<u32>> {
@@ -75,5 +77,26 @@ fn every_figure_agrees_with_scikit_learn() {
             assert_eq!(serde_json::to_value(ours).unwrap(), *theirs, "case {number}, class {}", table.class);
         }
         assert_eq!(case["multi"].as_bool().unwrap(), ours.precision_at.is_some());
+    }
+}
+
+/// Ranked lists against pytrec_eval (`fixtures/make_retrieval.py`), to 1e-9: ties, graded and negative judgements, short lists.
+#[test]
+fn ranked_lists_agree_with_pytrec_eval() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("fixtures/retrieval.json")).unwrap();
+    assert_eq!(cases.len(), 12);
+    for (number, case) in cases.iter().enumerate() {
+        let found: BTreeMap<String, f64> = serde_json::from_value(case["found"].clone()).unwrap();
+        let judged: BTreeMap<String, i32> = serde_json::from_value(case["judged"].clone()).unwrap();
+        let found: Vec<(String, f64)> = found.into_iter().collect();
+        let ours = serde_json::to_value(RetrievalFigures::of(&found, &judged).unwrap()).unwrap();
+        for name in ["average_precision", "reciprocal_rank"] {
+            assert_close(ours[name].as_f64().unwrap(), &case[name], &format!("case {number}: {name}"));
+        }
+        for name in ["precision_at", "recall_at", "ndcg_at"] {
+            for (k, theirs) in case[name].as_object().unwrap() {
+                assert_close(ours[name][k].as_f64().unwrap(), theirs, &format!("case {number}: {name} {k}"));
+            }
+        }
     }
 }

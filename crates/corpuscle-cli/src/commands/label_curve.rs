@@ -1,7 +1,9 @@
 //! `corpuscle compare --labels`: what recipes do with few labels.
 
 use corpuscle::corpus::{Document, Filter, Labels, ReadOptions};
-use corpuscle::experiment::{LabelCurve, Split, label_curves, random_splits};
+use corpuscle::experiment::{
+    LabelCurve, LabelDraws, Split, active_label_curves, label_curves, random_splits, tuned_label_curves,
+};
 use corpuscle::recipe::Recipe;
 use corpuscle::report::html::{Report, Section};
 use corpuscle::report::svg::{Chart, LineChart, Series};
@@ -14,6 +16,8 @@ use crate::output::{self, WrongCall, percent};
 
 /// Draws when nothing is said: as many as the paper's.
 const DRAWS: u32 = 5;
+/// Labels asked for at a time where they are suggested.
+const BATCH: usize = 50;
 
 /// The documents of both parts, the training part first.
 struct Parts {
@@ -33,12 +37,16 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
     let fields = recipes.iter().flat_map(Recipe::number_fields);
     let options = input::with_numbers(input::labelled_options(&args.reading)?, fields);
     let parts = run.watch("read", None, || read(args, &options, run))?;
-    let curves = label_curves(recipes, &parts.documents, &parts.split, &counts, draws, run)?;
+    let curves = match args.active {
+        true => both(recipes, &parts, &counts, draws, run)?,
+        false => label_curves(recipes, &parts.documents, &parts.split, &counts, draws, run)?,
+    };
     let heading = format!(
-        "{} documents to learn from and {} to test on ({}), {draws} draws of labels, seed {}",
+        "{} documents to learn from and {} to test on ({}), {draws} draws of labels{}, seed {}",
         output::count(parts.split.train.len()),
         output::count(parts.split.test.len()),
         parts.protocol,
+        if args.active { format!(", suggested ones {BATCH} at a time") } else { String::new() },
         run.seed()
     );
     if let Some(path) = &args.report {
@@ -51,12 +59,30 @@ pub(super) fn run(args: &Compare, recipes: &[Recipe], everywhere: &Everywhere, r
             "protocol": parts.protocol,
             "skipped": parts.skipped,
             "draws": draws,
+            "active": args.active,
             "seed": run.seed(),
             "recipes": curves.iter().map(row).collect::<Vec<Value>>(),
             "seconds": output::seconds(run),
         }));
     }
     output::print_text(&format!("{heading}\n\n{}", table(&curves)))
+}
+
+/// Every recipe twice: labels drawn by chance, and labels asked for as they are suggested.
+fn both(
+    recipes: &[Recipe],
+    parts: &Parts,
+    counts: &[Option<usize>],
+    draws: usize,
+    run: &Run,
+) -> anyhow::Result<Vec<LabelCurve>> {
+    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: false, validation: Vec::new() };
+    let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
+    let random = tuned_label_curves(&systems, &parts.documents, &parts.split, &asked, run)?;
+    let suggested = active_label_curves(recipes, &parts.documents, &parts.split, &asked, BATCH, run)?;
+    let named = |curve: LabelCurve, how: &str| LabelCurve { recipe: format!("{} ({how})", curve.recipe), ..curve };
+    let pairs = random.into_iter().zip(suggested);
+    Ok(pairs.flat_map(|(random, suggested)| [named(random, "random"), named(suggested, "suggested")]).collect())
 }
 
 fn count(text: &str) -> anyhow::Result<Option<usize>> {

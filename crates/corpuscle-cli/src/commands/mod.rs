@@ -4,8 +4,10 @@ mod abstained;
 mod compare;
 mod demo;
 mod doctor;
+mod drift;
 mod embed;
 mod evaluate;
+mod expand;
 mod explain;
 mod inspect;
 mod label_curve;
@@ -16,8 +18,10 @@ mod recommend;
 mod reproduce;
 mod retrieval;
 mod senses;
+mod serving;
 mod similar;
 mod stages;
+mod suggest;
 mod terms;
 mod topics;
 mod train;
@@ -45,10 +49,12 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(args, everywhere, &run),
         Command::Tune(args) => tune::run(args, everywhere, &run),
         Command::Recommend(args) => recommend::run(args, everywhere, &run),
+        Command::Suggest(args) => suggest::run(args, everywhere, &run),
         Command::Embed(args) => embed::run(args, everywhere, &run),
         Command::Inspect(args) => inspect::run(args, everywhere, &run),
         Command::Explain(args) => explain::run(args, everywhere, &run),
         Command::Terms(args) => terms::run(args, everywhere, &run),
+        Command::Expand(args) => expand::run(args, everywhere, &run),
         Command::Reproduce(args) => reproduce::run(args, everywhere, &run),
         Command::Similar(args) => similar::run(args, everywhere, &run),
         Command::Words(args) => words::run(args, everywhere, &run),
@@ -60,6 +66,9 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Duplicates(args) => retrieval::duplicates(args, everywhere, &run),
         Command::Topics(args) => topics::run(args, everywhere, &run),
         Command::Senses(args) => senses::run(args, everywhere, &run),
+        Command::Label(args) => serving::label(args, everywhere, &run),
+        Command::Serve(args) => serving::serve(args, everywhere, &run),
+        Command::Drift(args) => drift::run(args, everywhere, &run),
         Command::Stages => stages::run(everywhere),
         Command::Doctor => doctor::run(everywhere, &run),
         Command::Completions(args) => manual::completions(args),

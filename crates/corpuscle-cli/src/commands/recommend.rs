@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use corpuscle::Run;
-use corpuscle::corpus::Document;
+use corpuscle::corpus::{Document, read_descriptions};
 use corpuscle::experiment::{Fate, RecommendParams, Recommendation, Setting, Standing, TTest, recommend};
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use serde_json::{Value, json};
@@ -22,14 +22,19 @@ const SIGNIFICANT: f64 = 0.05;
 pub(crate) fn run(args: &Recommend, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let started = Instant::now();
     input::check_writable(&args.output)?;
-    let (documents, skipped) = train::documents(&args.data, &args.unlabelled, &args.reading, run)?;
-    let (model, choice) = fit(documents, args.budget, &args.data, &args.unlabelled, false, everywhere, run)?;
+    let descriptions = args.describe.as_deref().map(read_descriptions).transpose()?.unwrap_or_default();
+    let (documents, skipped) =
+        train::documents(&args.data, &args.unlabelled, descriptions.is_empty(), &args.reading, run)?;
+    let (model, choice) =
+        fit(documents, &descriptions, args.budget, &args.data, &args.unlabelled, false, everywhere, run)?;
     train::finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run)
 }
 
 /// Chooses a recipe for the documents and fits it on all of them.
+#[expect(clippy::too_many_arguments, reason = "what `train` and `recommend` were told")]
 pub(super) fn fit(
     documents: Vec<Document>,
+    descriptions: &[(String, String)],
     budget: Duration,
     data: &[String],
     unlabelled: &[String],
@@ -37,13 +42,13 @@ pub(super) fn fit(
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<(Model, Choice)> {
-    let found = look(&documents, budget, everywhere, run)?;
+    let found = look(&documents, descriptions, budget, everywhere, run)?;
     let recipe = Recipe::parse(found.recipe())?;
     let texts: Vec<String> = documents.iter().take(TIMED).map(|document| document.text.clone()).collect();
     let started = Instant::now();
     let mut corpus = run.stage("words", None, || Corpus::read(documents.into_iter().map(Ok), recipe.words(), run))?;
     corpus.sources = input::names(data.iter().chain(unlabelled));
-    let model = if updatable { recipe.fit_updatable(&corpus, run)? } else { recipe.fit(&corpus, run)? };
+    let model = train::fitted(&recipe, &mut corpus, descriptions, updatable, everywhere, run)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
     model.predict(&texts, &run.quiet())?;
@@ -66,12 +71,13 @@ pub(super) fn fit(
 /// Compares the candidates, saying on stderr how they stand.
 fn look(
     documents: &[Document],
+    descriptions: &[(String, String)],
     budget: Duration,
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<Recommendation> {
     let (run, terminal) = super::watched(everywhere, run);
-    let params = RecommendParams { budget, ..RecommendParams::default() };
+    let params = RecommendParams { budget, descriptions: descriptions.to_vec(), ..RecommendParams::default() };
     let mut said: Vec<bool> = Vec::new();
     let found = recommend(documents, &params, &run, |standings| {
         let Some(terminal) = &terminal else { return };

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use corpuscle::corpus::Document;
-use corpuscle::recipe::{Corpus, Model, Recipe};
+use corpuscle::corpus::{Document, read_descriptions};
+use corpuscle::recipe::{Corpus, Model, Recipe, Spilled};
 use corpuscle::{Precision, Run};
 use serde_json::{Value, json};
 
@@ -34,19 +34,34 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
     });
     let recipe = args.recipe.as_deref().map(Recipe::parse).transpose()?;
     input::check_writable(&args.output)?;
+    let descriptions = args.describe.as_deref().map(read_descriptions).transpose()?.unwrap_or_default();
     let Some(recipe) = recipe else {
-        let (documents, skipped) = documents(&args.data, &args.unlabelled, &args.reading, run)?;
+        let (documents, skipped) =
+            documents(&args.data, &args.unlabelled, descriptions.is_empty(), &args.reading, run)?;
         if !everywhere.quiet {
             let seconds = SEARCH.as_secs();
             super::say(&format!(
                 "no --recipe given: comparing some for {seconds} s, as `corpuscle recommend` does for longer"
             ));
         }
-        let (model, choice) =
-            recommend::fit(documents, SEARCH, &args.data, &args.unlabelled, args.updatable, everywhere, run)?;
+        let (model, choice) = recommend::fit(
+            documents,
+            &descriptions,
+            SEARCH,
+            &args.data,
+            &args.unlabelled,
+            args.updatable,
+            everywhere,
+            run,
+        )?;
         return finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run);
     };
-    let options = input::with_numbers(input::labelled_options(&args.reading)?, recipe.number_fields());
+    // With names of classes no document need have a label.
+    let options = match descriptions.is_empty() {
+        true => input::labelled_options(&args.reading)?,
+        false => input::options(&args.reading)?,
+    };
+    let options = input::with_numbers(options, recipe.number_fields());
     let mut labelled = input::open(&args.data, &options)?;
     let mut unlabelled = match args.unlabelled.is_empty() {
         true => None,
@@ -58,25 +73,58 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
             document
         })
     }));
+    if let Some(folder) = &args.spill {
+        let beside = args.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.as_deref().unwrap_or(beside);
+        let mut spilled = run.stage("read", None, || Spilled::read(documents, recipe.words(), folder, run))?;
+        spilled.sources = input::names(args.data.iter().chain(&args.unlabelled));
+        let skipped =
+            input::report_skipped(&labelled, run) + unlabelled.as_ref().map_or(0, |u| input::report_skipped(u, run));
+        let model = recipe.fit_spilled(&spilled, run)?;
+        return finish(&model, &args.output, skipped, started, None, everywhere, run);
+    }
     let mut corpus = run.stage("read", None, || Corpus::read(documents, recipe.words(), run))?;
     corpus.sources = input::names(args.data.iter().chain(&args.unlabelled));
     let skipped =
         input::report_skipped(&labelled, run) + unlabelled.as_ref().map_or(0, |u| input::report_skipped(u, run));
-    let model = match args.updatable {
-        true => recipe.fit_updatable(&corpus, run)?,
-        false => recipe.fit(&corpus, run)?,
-    };
+    let model = fitted(&recipe, &mut corpus, &descriptions, args.updatable, everywhere, run)?;
     finish(&model, &args.output, skipped, started, None, everywhere, run)
+}
+
+/// Terms shown for each class that was described.
+const TERMS_SHOWN: usize = 8;
+
+/// Fits a recipe, with what was said about classes, and shows what names were expanded to.
+pub(super) fn fitted(
+    recipe: &Recipe,
+    corpus: &mut Corpus,
+    descriptions: &[(String, String)],
+    updatable: bool,
+    everywhere: &Everywhere,
+    run: &Run,
+) -> anyhow::Result<Model> {
+    if !descriptions.is_empty() {
+        corpus.labels = corpus.labels.described(descriptions);
+        let quiet = run.quiet();
+        if !everywhere.quiet && recipe.representation_needs_labels().is_none() {
+            let represented = recipe.represent(corpus, &quiet)?;
+            if let Some(expanded) = recipe.expand_names(&represented, corpus, TERMS_SHOWN, &quiet)? {
+                super::say(&super::expand::table(&expanded));
+            }
+        }
+    }
+    Ok(if updatable { recipe.fit_updatable(corpus, run)? } else { recipe.fit(corpus, run)? })
 }
 
 /// All documents, those whose labels are ignored last, and how many rows were left out.
 pub(super) fn documents(
     data: &[String],
     unlabelled: &[String],
+    needs_labels: bool,
     reading: &Reading,
     run: &Run,
 ) -> anyhow::Result<(Vec<Document>, u64)> {
-    let options = input::labelled_options(reading)?;
+    let options = if needs_labels { input::labelled_options(reading)? } else { input::options(reading)? };
     run.watch("read", None, || {
         let mut source = input::open(data, &options)?;
         let mut documents = (&mut source).collect::<Result<Vec<Document>, _>>()?;

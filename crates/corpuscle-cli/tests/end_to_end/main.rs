@@ -17,6 +17,8 @@ mod pages;
 mod projecting;
 mod recommending;
 mod same_bits;
+mod searching;
+mod spilling;
 mod support;
 mod terminal;
 mod terms;

@@ -48,6 +48,30 @@ fn fasttext(documents: &[Document]) -> String {
     documents.iter().map(line).collect()
 }
 
+/// A command that goes on until it is ended: it must print its address, answer there, and end well.
+fn serves(command: &mut Command, line: &str) {
+    use std::io::{BufRead as _, Read as _, Write as _};
+    let piped = std::process::Stdio::piped;
+    // `exec`, so that the signal reaches the command and not the shell before it.
+    let mut child = command.args(["-c", &format!("exec {line}")]).stdout(piped()).stderr(piped()).spawn().unwrap();
+    let mut address = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let host =
+        address.strip_prefix("http://").and_then(|rest| rest.split_once("/?token=")).map(|(host, _)| host.to_string());
+    let answer = host.and_then(|host| {
+        let mut stream = std::net::TcpStream::connect(&host).ok()?;
+        write!(stream, "GET /readyz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    });
+    Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(answer.is_some_and(|answer| answer.starts_with("HTTP/1.1 200")), "{line}: {address}\n{said}");
+    assert!(output.status.success(), "{line}: {said}");
+}
+
 #[test]
 fn every_command_of_the_pages_does_what_it_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,6 +81,11 @@ fn every_command_of_the_pages_does_what_it_says() {
     put("held-out.csv", csv(&demo.test, true));
     put("new.csv", csv(&demo.test[..20], false));
     put("labelled.csv", csv(&demo.train[..60], true));
+    put(
+        "names.tsv",
+        "billing\tinvoice payment\nhardware\tprinter screen keyboard\nlogin\tpassword login\nnetwork\twifi network\n"
+            .to_string(),
+    );
     put("pile.csv", csv(&demo.train[60..], false));
     put("train.txt", fasttext(&demo.train));
     put("test.txt", fasttext(&demo.test));
@@ -69,12 +98,14 @@ fn every_command_of_the_pages_does_what_it_says() {
     let mut run = 0;
     for page in pages {
         for line in commands(&std::fs::read_to_string(&page).unwrap()) {
-            let output = Command::new("sh")
-                .args(["-c", &line])
-                .current_dir(folder.path())
-                .env("PATH", format!("{}:{path}", binary.display()))
-                .output()
-                .unwrap();
+            let mut command = Command::new("sh");
+            command.current_dir(folder.path()).env("PATH", format!("{}:{path}", binary.display()));
+            if line.starts_with("corpuscle serve ") || line.starts_with("corpuscle label ") {
+                serves(&mut command, &line);
+                run += 1;
+                continue;
+            }
+            let output = command.args(["-c", &line]).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{}: {line}\n{said}", page.display());
             run += 1;

@@ -64,7 +64,7 @@ fn few_labels_and_many_documents_bring_self_training() {
     assert_eq!(found["setting"], "few labels");
     let tried = found["candidates"].as_array().unwrap();
     let has = |part: &str| tried.iter().any(|one| one["recipe"].as_str().unwrap().contains(part));
-    assert!(has("dcot") && has("dcot | svm(self_training=true)"), "{found}");
+    assert!(has("dcot") && has("dcot | svm(self_training=aligned"), "{found}");
     assert!(tried.iter().all(|one| one["fate"]["failed"].is_null()), "{found}");
     assert!(accuracy(&place, "m.model") > 0.45);
 }

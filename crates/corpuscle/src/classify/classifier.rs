@@ -41,6 +41,11 @@ pub trait Classifier: Params {
         vec![self.rough()]
     }
 
+    /// The model with other weights, for a linear method; `None` for any other.
+    fn with_linear(_model: Self::Model, _linear: LinearModel) -> Option<Self::Model> {
+        None
+    }
+
     /// Steps that fitting reports, when known beforehand.
     fn steps(&self, _labels: &Labels) -> Option<u64> {
         None

@@ -1,7 +1,8 @@
-//! Matrix to scores: linear SVM, logistic regression, nearest neighbours; probabilities from scores, answers withheld, foreign documents.
+//! Matrix to scores: linear SVM, logistic regression, naive Bayes, nearest neighbours; probabilities from scores, answers withheld, foreign documents.
 
 mod abstain;
 mod assembly;
+mod bayes;
 mod calibrate;
 mod classifier;
 mod cost;
@@ -10,8 +11,10 @@ mod fixture;
 mod framed;
 mod knn;
 mod lanes;
+mod learn;
 mod linear;
 mod logistic;
+mod names;
 mod novelty;
 mod packed;
 mod self_training;
@@ -23,6 +26,7 @@ pub use abstain::{
     CANDIDATES as ABSTAIN_CANDIDATES, CoveragePoint, RiskCoverage, Selection, coverage_curve, error_bound,
 };
 pub use assembly::Reached;
+pub use bayes::{BayesModel, BayesParams};
 pub use calibrate::Calibration;
 pub use classifier::{Classifier, ClassifierModel};
 pub use cost::GRID as COST_GRID;
@@ -30,8 +34,9 @@ pub use framed::{Framed, FramedModel};
 pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Rest, Vote};
 pub use linear::LinearModel;
 pub use logistic::{LogisticModel, LogisticMulticlass, LogisticParams};
+pub use names::ClassNames;
 pub use novelty::{KEPT as NOVELTY_KEPT, Novelty, strangeness};
-pub use self_training::{ROUNDS as SELF_TRAINING_ROUNDS, self_train};
+pub use self_training::{ROUNDS as SELF_TRAINING_ROUNDS, SelfTraining, align_train, self_train};
 pub use svm::{Loss, Multiclass, SvmModel, SvmParams};
 pub use thresholds::Thresholds;
 pub use weights::{ClassWeight, check_weights};

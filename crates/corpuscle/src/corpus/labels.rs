@@ -9,6 +9,7 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::{Error, Key, Result};
 
@@ -21,6 +22,8 @@ pub struct Labels {
     ids: Vec<u32>,
     labelled: Vec<bool>,
     multi: bool,
+    /// What classes are about, by their names, where somebody said so.
+    descriptions: Option<Arc<BTreeMap<String, String>>>,
 }
 
 impl Labels {
@@ -53,7 +56,9 @@ impl Labels {
     /// What work that learns from these labels depends on.
     pub fn key(&self) -> Key {
         let names = self.classes.iter().fold(Key::of("labels"), |key, name| key.text(name));
-        names
+        let described = self.descriptions.iter().flat_map(|descriptions| descriptions.iter());
+        described
+            .fold(names, |key, (class, about)| key.text(class).text(about))
             .numbers(self.labelled.iter().map(|&labelled| u64::from(labelled)))
             .numbers(self.offsets.iter().map(|&offset| offset as u64))
             .numbers(self.ids.iter().map(|&id| u64::from(id)))
@@ -83,7 +88,7 @@ impl Labels {
     }
 
     fn of_classes(classes: Vec<String>) -> Self {
-        Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false }
+        Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false, descriptions: None }
     }
 
     fn push(&mut self, labelled: bool, mut ids: Vec<u32>) {
@@ -98,6 +103,42 @@ impl Labels {
     /// The class names, by number.
     pub fn classes(&self) -> &[String] {
         &self.classes
+    }
+
+    /// The same labels with what classes are about, (class, description) each: a class may have no document yet, and comes behind
+    /// those that have. Several descriptions of a class are put together.
+    #[must_use]
+    pub fn described(&self, descriptions: &[(String, String)]) -> Self {
+        let mut classes = self.classes.clone();
+        let mut all: BTreeMap<String, String> = BTreeMap::new();
+        for (class, about) in descriptions {
+            if !classes.contains(class) {
+                classes.push(class.clone());
+            }
+            let known = all.entry(class.clone()).or_default();
+            if !known.is_empty() {
+                known.push(' ');
+            }
+            known.push_str(about);
+        }
+        // In the order of their names where no document has fixed the numbers.
+        if self.labelled_rows().is_empty() {
+            classes.sort();
+        }
+        let mut labels = self.align(&classes);
+        labels.descriptions = Some(Arc::new(all));
+        labels
+    }
+
+    /// What each class is about: what was said of it, else its own name cut into words.
+    pub fn descriptions(&self) -> Vec<String> {
+        let said = |class: &String| self.descriptions.as_ref().and_then(|all| all.get(class).cloned());
+        self.classes.iter().map(|class| said(class).unwrap_or_else(|| name_as_words(class))).collect()
+    }
+
+    /// Whether somebody said what classes are about.
+    pub fn are_described(&self) -> bool {
+        self.descriptions.is_some()
     }
 
     /// How many classes there are.
@@ -164,6 +205,7 @@ impl Labels {
             labels.push(ids.is_some(), ids.unwrap_or(&[]).to_vec());
         }
         labels.multi = self.multi;
+        labels.descriptions = self.descriptions.clone();
         labels
     }
 
@@ -192,6 +234,7 @@ impl Labels {
             labels.push(ids.is_some(), ids.unwrap_or_default());
         }
         labels.multi = self.multi;
+        labels.descriptions = self.descriptions.clone();
         labels
     }
 
@@ -228,8 +271,26 @@ impl Labels {
             labels.push(ids.is_some(), ids.unwrap_or(&[]).iter().map(|&id| map[id as usize]).collect());
         }
         labels.multi = self.multi;
+        labels.descriptions = self.descriptions.clone();
         labels
     }
+}
+
+/// The words of a class's name: cut at everything that is no letter or number, and where a capital follows a small letter.
+fn name_as_words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 4);
+    let mut small = false;
+    for letter in name.chars() {
+        let part = letter.is_alphanumeric() || matches!(letter, '\u{300}'..='\u{36f}');
+        if !part || (small && letter.is_uppercase()) {
+            words.push(' ');
+        }
+        if part {
+            words.push(letter);
+        }
+        small = letter.is_lowercase();
+    }
+    words
 }
 
 #[cfg(test)]
@@ -300,5 +361,29 @@ mod tests {
         let picked = labels.select(&[2, 1]);
         assert_eq!(picked.n_classes(), 2);
         assert_eq!((picked.of(0), picked.of(1)), (None, Some(&[1][..])));
+    }
+
+    #[test]
+    fn names_are_cut_into_words() {
+        assert_eq!(name_as_words("card_arrival"), "card arrival");
+        assert_eq!(name_as_words("comp.sys.ibm-PC"), "comp sys ibm PC");
+        assert_eq!(name_as_words("LostCard"), "Lost Card");
+        assert_eq!(name_as_words("größe/maß"), "größe maß");
+        assert_eq!(name_as_words(""), "");
+    }
+
+    #[test]
+    fn classes_without_a_document_are_described() {
+        let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            list.iter().map(|(class, about)| (class.to_string(), about.to_string())).collect()
+        };
+        let none = Labels::none(3).described(&pairs(&[("z", "fish sea"), ("a", "car"), ("z", "net")]));
+        assert_eq!((none.classes(), none.len()), (&list(&["a", "z"])[..], 3));
+        assert_eq!(none.descriptions(), ["car", "fish sea net"]);
+        assert!(none.labelled_rows().is_empty() && none.are_described());
+        let some = Labels::from_single([Some("m_n"), None]).described(&pairs(&[("a", "car")]));
+        assert_eq!((some.classes(), some.of(0)), (&list(&["m_n", "a"])[..], Some(&[0][..])));
+        assert_eq!(some.select(&[1]).descriptions(), ["m n", "car"]);
+        assert_ne!(some.key(), Labels::from_single([Some("m_n"), None]).key());
     }
 }

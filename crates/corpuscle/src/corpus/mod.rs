@@ -34,6 +34,7 @@
 //! ```
 
 mod demo;
+mod describe;
 mod document;
 mod label_counts;
 mod labels;
@@ -41,6 +42,7 @@ pub(crate) mod read;
 mod split;
 
 pub use demo::{DEMO_JSONL, Demo, demo};
+pub use describe::read_descriptions;
 pub use document::Document;
 pub use label_counts::LabelCounts;
 pub use labels::Labels;

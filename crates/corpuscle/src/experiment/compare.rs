@@ -151,9 +151,16 @@ pub fn compare_with(
 #[derive(Debug, Default)]
 pub(super) struct Tokenised {
     corpora: Vec<(WordsParams, Corpus)>,
+    /// What classes are about, where more is known than their names.
+    descriptions: Vec<(String, String)>,
 }
 
 impl Tokenised {
+    /// The same with descriptions of classes.
+    pub(super) fn described(descriptions: &[(String, String)]) -> Self {
+        Tokenised { descriptions: descriptions.to_vec(), ..Tokenised::default() }
+    }
+
     /// Fits and tests a recipe on a split of `documents`, which must be the same at every call.
     pub(super) fn measure(
         &mut self,
@@ -251,7 +258,10 @@ impl Tokenised {
         let index = match self.corpora.iter().position(|(words, _)| words == recipe.words()) {
             Some(index) => index,
             None => {
-                let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), run)?;
+                let mut corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), run)?;
+                if !self.descriptions.is_empty() {
+                    corpus.labels = corpus.labels.described(&self.descriptions);
+                }
                 self.corpora.push((recipe.words().clone(), corpus));
                 self.corpora.len() - 1
             }

@@ -4,7 +4,8 @@
 //! classifiers on the labels that are left. A representation that knows no labels is fitted once for all draws, which is
 //! what makes a curve cheap; one that does (`ig`, `sprinkle`, `dcot(noise=auto)`) is fitted anew in every draw, on the
 //! labels of that draw alone. Where a system is one of several candidates, every draw takes the one that does best on rows set
-//! aside for that ([`tuned_label_curves`]).
+//! aside for that ([`tuned_label_curves`]). Labels need not come by chance: [`active_label_curves`] has them asked for document by
+//! document as [`Suggester`](super::Suggester) suggests.
 //!
 //! ```
 //! use corpuscle::{Run, corpus, experiment::{random_splits, label_curves}, recipe::Recipe};
@@ -26,6 +27,7 @@ use serde::Serialize;
 use super::compare::{Outcome, Tokenised, measure, timed};
 use super::significance::mean_and_deviation;
 use super::splits::Split;
+use super::suggest::SuggestParams;
 use crate::corpus::{Document, Labels};
 use crate::matrix::Matrix;
 use crate::recipe::{Corpus, Model, Recipe};
@@ -137,9 +139,107 @@ pub fn tuned_label_curves(
     }
     let all = split.train.iter().filter(|&&row| documents[row].labels.is_some()).count();
     let counts: Vec<usize> = counts.iter().map(|count| count.unwrap_or(all).min(all)).collect();
-    let candidates: usize = systems.iter().map(Vec::len).sum();
-    let steps = candidates * counts.iter().map(|&count| drawn(count, all, *draws)).sum::<usize>();
     let mut corpora = Tokenised::default();
+    let first = &systems[0][0];
+    let labels = corpora.corpus(first, documents, &run.quiet())?.labels.select(&split.train);
+    let kept = random_rows(&labels, &counts, asked, run);
+    curves_of(systems, documents, split, &Kept { rows: &kept, counts: &counts, validation }, &mut corpora, run)
+}
+
+/// Like [`label_curves`], but the labels are those of documents that are suggested ([`Suggester`](super::Suggester)): the labelled
+/// set grows by `batch` documents at a time, each batch suggested with the labels before it, and a point of the curve is
+/// what there is at that number. All recipes see the same documents. A draw differs from another in the seed that clusters.
+pub fn active_label_curves(
+    recipes: &[Recipe],
+    documents: &[Document],
+    split: &Split,
+    asked: &LabelDraws,
+    batch: usize,
+    run: &Run,
+) -> Result<Vec<LabelCurve>> {
+    if recipes.is_empty() || asked.counts.is_empty() || asked.draws == 0 || batch == 0 {
+        return Err(Error::data(
+            "a label curve needs at least one recipe, one number of labels, one draw and documents in a batch",
+        ));
+    }
+    let all = split.train.iter().filter(|&&row| documents[row].labels.is_some()).count();
+    let counts: Vec<usize> = asked.counts.iter().map(|count| count.unwrap_or(all).min(all)).collect();
+    let mut corpora = Tokenised::default();
+    // Words as they are: which documents are worth a label does not depend on the recipes.
+    let plain = Recipe::parse("tfidf")?;
+    let train = corpora.corpus(&plain, documents, &run.quiet())?.select(&split.train)?;
+    let kept = suggested_rows(&train, &counts, asked.draws, batch, run)?;
+    drop(train);
+    let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
+    curves_of(&systems, documents, split, &Kept { rows: &kept, counts: &counts, validation: &[] }, &mut corpora, run)
+}
+
+/// The labelled rows of every draw of every point.
+struct Kept<'a> {
+    rows: &'a [Vec<Vec<usize>>],
+    counts: &'a [usize],
+    validation: &'a [usize],
+}
+
+/// Rows drawn by chance, none of those to validate on.
+fn random_rows(labels: &Labels, counts: &[usize], asked: &LabelDraws, run: &Run) -> Vec<Vec<Vec<usize>>> {
+    let all = labels.labelled_rows();
+    let mut is_held = vec![false; labels.len()];
+    asked.validation.iter().for_each(|&place| is_held[place] = true);
+    let pool = labels.only(&all.iter().copied().filter(|&row| !is_held[row]).collect::<Vec<_>>());
+    let draw = |count: usize, draw: usize| draw_labels(&pool, count, asked.each_class, draw as u64, run);
+    let point = |&count: &usize| (0..drawn(count, all.len(), asked.draws)).map(|number| draw(count, number)).collect();
+    counts.iter().map(point).collect()
+}
+
+/// Rows suggested batch by batch. Documents of the training part that have no label in the data cannot be asked about.
+fn suggested_rows(
+    train: &Corpus,
+    counts: &[usize],
+    draws: usize,
+    batch: usize,
+    run: &Run,
+) -> Result<Vec<Vec<Vec<usize>>>> {
+    let all = train.labels.labelled_rows();
+    let pool = train.select(&all)?;
+    let suggester = SuggestParams::default().prepare(&pool.tokens, run)?;
+    let mut order: Vec<usize> = (0..counts.len()).filter(|&point| counts[point] < all.len()).collect();
+    order.sort_by_key(|&point| counts[point]);
+    let mut kept: Vec<Vec<Vec<usize>>> = vec![vec![all.clone()]; counts.len()];
+    order.iter().for_each(|&point| kept[point].clear());
+    for draw in 0..draws {
+        let run = run.with_seed(run.seed().wrapping_add(draw as u64));
+        let mut labelled: Vec<usize> = Vec::new();
+        for &point in &order {
+            while labelled.len() < counts[point] {
+                run.check()?;
+                let known = pool.labels.only(&labelled);
+                let wanted = batch.min(counts[point] - labelled.len());
+                let found = suggester.next(&known, None, wanted, &run)?;
+                if found.is_empty() {
+                    break;
+                }
+                labelled.extend(found.iter().map(|suggestion| suggestion.row));
+            }
+            let mut rows: Vec<usize> = labelled.iter().map(|&row| all[row]).collect();
+            rows.sort_unstable();
+            kept[point].push(rows);
+        }
+    }
+    Ok(kept)
+}
+
+/// Every system on the rows given.
+fn curves_of(
+    systems: &[Vec<Recipe>],
+    documents: &[Document],
+    split: &Split,
+    kept: &Kept<'_>,
+    corpora: &mut Tokenised,
+    run: &Run,
+) -> Result<Vec<LabelCurve>> {
+    let candidates: usize = systems.iter().map(Vec::len).sum();
+    let steps = candidates * kept.rows.iter().map(Vec::len).sum::<usize>();
     run.watch("compare", Some(steps as u64), || {
         let sharing = run.sharing();
         let mut curves = Vec::with_capacity(systems.len());
@@ -149,7 +249,7 @@ pub fn tuned_label_curves(
             // One candidate after the other: no more than one representation is held.
             for (number, recipe) in candidates.iter().enumerate() {
                 let corpus = corpora.corpus(recipe, documents, &sharing.quiet())?;
-                let found = Candidate::measure((number, recipe), corpus, split, asked, &counts, choosing, &sharing)?;
+                let found = Candidate::measure((number, recipe), corpus, split, kept, choosing, &sharing)?;
                 match &mut best {
                     None => best = Some(found),
                     Some(best) => best.take_better(found),
@@ -178,8 +278,7 @@ impl Candidate {
         (number, recipe): (usize, &Recipe),
         corpus: &Corpus,
         split: &Split,
-        LabelDraws { draws, each_class, validation, .. }: &LabelDraws,
-        counts: &[usize],
+        Kept { rows, counts, validation }: &Kept<'_>,
         choosing: bool,
         run: &Run,
     ) -> Result<Self> {
@@ -190,9 +289,6 @@ impl Candidate {
         let held = if choosing { Some(corpus.select(&held_rows)?) } else { None };
         let labels = train.labels.clone();
         let all = labels.labelled_rows();
-        let mut is_held = vec![false; labels.len()];
-        validation.iter().for_each(|&place| is_held[place] = true);
-        let pool = labels.only(&all.iter().copied().filter(|&row| !is_held[row]).collect::<Vec<_>>());
         let (shared, represent_seconds) = match recipe.representation_needs_labels() {
             None => {
                 let (shared, seconds) = timed(&quiet, || recipe.represent(&train, &quiet))?;
@@ -217,15 +313,14 @@ impl Candidate {
         };
         let mut points = Vec::with_capacity(counts.len());
         let mut right = Vec::with_capacity(counts.len());
-        for &count in counts {
+        for (&count, draws) in counts.iter().zip(*rows) {
             let mut point = CurvePoint { labels: count, draws: Vec::new(), chosen: Vec::new() };
             let mut right_of_draws = Vec::new();
-            for draw in 0..drawn(count, all.len(), *draws) {
+            for kept in draws {
                 run.check()?;
-                let kept = draw_labels(&pool, count, *each_class, draw as u64, &quiet);
                 let mut fitted = None;
                 if let Some(held) = &held {
-                    let (model, seconds) = fit(&kept)?;
+                    let (model, seconds) = fit(kept)?;
                     let x = represented(&mut held_x, &model, &held.tokens)?;
                     right_of_draws.push(measure(&model, &x, &held.labels, 0.0, &quiet)?.0.accuracy);
                     point.chosen.push(number);
@@ -234,7 +329,7 @@ impl Candidate {
                 // With all labels left the validation rows are learnt from too.
                 let (model, seconds) = match fitted.filter(|_| count < all.len() || kept.len() == all.len()) {
                     Some(fitted) => fitted,
-                    None => fit(if count < all.len() { &kept } else { &all })?,
+                    None => fit(if count < all.len() { kept } else { &all })?,
                 };
                 let x = represented(&mut test_x, &model, &test.tokens)?;
                 point.draws.push(measure(&model, &x, &test.labels, seconds, &quiet)?.0);

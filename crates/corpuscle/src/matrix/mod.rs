@@ -10,6 +10,7 @@ mod dense;
 pub(crate) mod gram;
 mod mixed;
 pub(crate) mod panel;
+pub(crate) mod rowwise;
 pub(crate) mod small;
 pub(crate) mod small_cholesky;
 pub(crate) mod svd;

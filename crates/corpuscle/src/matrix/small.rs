@@ -308,17 +308,6 @@ pub(crate) fn multiply_in_place(mut matrix: Dense, factor: &Dense) -> Result<Den
     Dense::new(rows, kept, values)
 }
 
-/// `to = left · factor` on one thread, for blocks of rows that are shared out already.
-pub(crate) fn multiply_into(left: &Dense, factor: &Dense, to: &mut Dense) {
-    faer::linalg::matmul::matmul(to.as_faer_mut(), Accum::Replace, left.as_faer(), factor.as_faer(), 1.0, Par::Seq);
-}
-
-/// `to = left · factorᵀ`, likewise.
-pub(crate) fn multiply_transposed_into(left: &Dense, factor: &Dense, to: &mut Dense) {
-    let factor = factor.as_faer().transpose();
-    faer::linalg::matmul::matmul(to.as_faer_mut(), Accum::Replace, left.as_faer(), factor, 1.0, Par::Seq);
-}
-
 /// The scatter of `columns` of a tall matrix about `centre`, Σ (z − c)(z − c)ᵀ: its lower triangle, row by row. Products
 /// in `f32` over short runs of rows, their sums in `f64`; every strip of the result is summed by one task.
 pub(crate) fn centred_scatter(matrix: &Dense, columns: Range<usize>, centre: &[f32], run: &Run) -> Result<Vec<f64>> {

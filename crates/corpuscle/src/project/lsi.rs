@@ -176,6 +176,17 @@ impl ProjectorModel for LsiModel {
 }
 
 impl LsiModel {
+    /// A model whose vectors (a row for each input column) were found elsewhere, with their singular values, largest first, and
+    /// the share of the variance that each dimension holds.
+    pub fn new(vectors: Dense, singular_values: Vec<f64>, explained: Vec<f64>) -> Result<Self> {
+        for found in [singular_values.len(), explained.len()] {
+            if found != vectors.cols() {
+                return Err(Error::Shape { what: "values of the dimensions", expected: vectors.cols(), found });
+            }
+        }
+        Ok(LsiModel { vectors, singular_values, explained })
+    }
+
     /// Dimensions kept.
     pub fn rank(&self) -> usize {
         self.vectors.cols()

@@ -35,5 +35,5 @@ pub use slsi::SlsiParams;
 pub use sprinkle::{NearTerm, SprinkleModel, SprinkleParams, SprinklePoint, TermShift};
 pub use sprinkle::{prototypical_terms, sprinkle_curve, sprinkled_terms, within_over_between};
 pub(crate) use target::best;
-pub use target::{ColumnNames, Fold, FoldRows, Judge, NearestMean, Refitted, Target, Upstream, Verdict};
+pub use target::{ClassWords, ColumnNames, Fold, FoldRows, Judge, NearestMean, Refitted, Target, Upstream, Verdict};
 pub use varnorm::{TopicVariability, VarNormModel, VarNormParams, intra_topic_variability};

@@ -47,12 +47,22 @@ pub struct Target<'a> {
     upstream: Option<&'a dyn Upstream>,
     judge: &'a dyn Judge,
     input: Option<Key>,
+    class_words: &'a [ClassWords],
 }
 
 impl fmt::Debug for Target<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target").field("documents", &self.labels.len()).finish_non_exhaustive()
     }
+}
+
+/// The words of a class's name or description.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClassWords {
+    /// Words that speak for the class.
+    pub words: Vec<String>,
+    /// Words that were struck out: they may not come back by expansion.
+    pub struck: Vec<String>,
 }
 
 /// How the documents that come into a method look when some of their labels are hidden.
@@ -97,6 +107,7 @@ pub struct Fold<'a> {
     pub held_rows: Vec<usize>,
     names: Option<ColumnNames>,
     judge: &'a dyn Judge,
+    class_words: &'a [ClassWords],
 }
 
 impl fmt::Debug for Fold<'_> {
@@ -112,6 +123,7 @@ impl Fold<'_> {
             weights: self.weights.as_deref(),
             names: self.names.as_ref(),
             judge: self.judge,
+            class_words: self.class_words,
             ..Target::new(&self.labels)
         }
     }
@@ -132,7 +144,15 @@ pub type Verdict<'a> = dyn FnMut(usize, &Matrix, &Matrix) -> Result<()> + 'a;
 impl<'a> Target<'a> {
     /// Labels and nothing else.
     pub fn new(labels: &'a Labels) -> Self {
-        Target { labels, weights: None, names: None, upstream: None, judge: &NearestMean, input: None }
+        Target {
+            labels,
+            weights: None,
+            names: None,
+            upstream: None,
+            judge: &NearestMean,
+            input: None,
+            class_words: &[],
+        }
     }
 
     /// The same with what each document counts.
@@ -163,6 +183,17 @@ impl<'a> Target<'a> {
     #[must_use]
     pub fn with_input(self, input: Option<Key>) -> Self {
         Target { input, ..self }
+    }
+
+    /// The same with the words of each class's name or description, as the documents' words are.
+    #[must_use]
+    pub fn with_class_words(self, class_words: &'a [ClassWords]) -> Self {
+        Target { class_words, ..self }
+    }
+
+    /// The words of each class's name or description; none when nobody knows.
+    pub fn class_words(&self) -> &'a [ClassWords] {
+        self.class_words
     }
 
     /// The same judge and key for some of the documents, whose labels and weights are given.
@@ -242,6 +273,7 @@ impl<'a> Target<'a> {
                 truth: self.labels.select(&held_rows),
                 held_rows,
                 judge: self.judge,
+                class_words: self.class_words,
             })?;
         }
         Ok(true)

@@ -15,7 +15,7 @@ use crate::{Error, Result, Run};
 const BATCH_DOCUMENTS: usize = 4096;
 const BATCH_BYTES: usize = 4 << 20;
 
-const NO_DOCUMENTS: &str = "there are no documents: the data are empty, or a filter left none";
+pub(super) const NO_DOCUMENTS: &str = "there are no documents: the data are empty, or a filter left none";
 
 /// A tokenised corpus with its labels and weights.
 #[derive(Debug)]

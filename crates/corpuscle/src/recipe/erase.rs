@@ -13,7 +13,7 @@ use crate::params::Params;
 use crate::project::{Projector, ProjectorModel, Target};
 use crate::store::StoreReader;
 use crate::text::Tokens;
-use crate::vectorize::{Columns, Vectorizer, VectorizerModel};
+use crate::vectorize::{Chunks, Columns, TermCounts, Vectorizer, VectorizerModel};
 use crate::{Result, Run};
 
 /// What every stage can say of itself.
@@ -43,6 +43,10 @@ impl<P: Params> Stage for P {
 /// A [`Vectorizer`] of any type.
 pub(crate) trait AnyVectorizer: Stage {
     fn fit_any(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)>;
+    /// How many words the longest terms have that it counts, for a stage that learns from term counts alone.
+    fn counts_any(&self) -> Option<usize>;
+    fn model_of_any(&self, counts: &TermCounts) -> Result<Arc<dyn VectorizerModel>>;
+    fn fit_chunks_any(&self, chunks: &dyn Chunks, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)>;
     fn load_any(&self, store: &StoreReader<'_>) -> Result<Arc<dyn VectorizerModel>>;
     fn makes(&self) -> Columns;
     fn field_read(&self) -> Option<&str>;
@@ -53,6 +57,19 @@ pub(crate) trait AnyVectorizer: Stage {
 impl<P: Vectorizer> AnyVectorizer for P {
     fn fit_any(&self, tokens: &Tokens, labelled: &[usize], run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
         let (model, x) = self.fit_labelled(tokens, labelled, run)?;
+        Ok((Arc::new(model), x))
+    }
+
+    fn counts_any(&self) -> Option<usize> {
+        self.counts()
+    }
+
+    fn model_of_any(&self, counts: &TermCounts) -> Result<Arc<dyn VectorizerModel>> {
+        Ok(Arc::new(self.model_of(counts)?))
+    }
+
+    fn fit_chunks_any(&self, chunks: &dyn Chunks, run: &Run) -> Result<(Arc<dyn VectorizerModel>, Matrix)> {
+        let (model, x) = self.fit_chunks(chunks, run)?;
         Ok((Arc::new(model), x))
     }
 
@@ -139,6 +156,8 @@ pub(crate) trait AnyClassifier: Stage {
     fn calibration_folds(&self) -> usize;
     /// Whether unlabelled documents teach it something.
     fn self_trains(&self) -> bool;
+    /// Whether the names of classes may stand for labels.
+    fn uses_names(&self) -> bool;
     /// The same without calibration.
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier>;
 }
@@ -172,7 +191,11 @@ impl<P: Classifier> AnyClassifier for Framed<P> {
     }
 
     fn self_trains(&self) -> bool {
-        self.self_training
+        self.self_training != crate::classify::SelfTraining::Off || self.names != crate::params::Auto::Value(false)
+    }
+
+    fn uses_names(&self) -> bool {
+        self.names != crate::params::Auto::Value(false)
     }
 
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier> {

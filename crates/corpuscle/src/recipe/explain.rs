@@ -11,7 +11,7 @@
 //!
 //! [`ProjectorModel::gradient`]: crate::project::ProjectorModel::gradient
 
-use super::fitted::{Fitted, Input};
+use super::fitted::{Fitted, Input, seen};
 use super::model::Model;
 use crate::classify::NearDocument;
 use crate::corpus::Document;
@@ -88,7 +88,8 @@ impl Fitted {
     /// stage has no gradient.
     fn back(&self, input: &Input<'_>, weights: &Weights<'_>, run: &Run) -> Result<Option<Back>> {
         match (self, input) {
-            (Fitted::Vectorize { model, names, .. }, Input::Words(tokens, _)) => {
+            (Fitted::Vectorize { model, view, names, .. }, Input::Words(tokens, _)) => {
+                let (tokens, _) = seen(view.as_deref(), tokens, None)?;
                 let all = || weights.range(0..weights.len());
                 // The weights of all columns are asked for only where columns are not words.
                 if model.has_word_parts()

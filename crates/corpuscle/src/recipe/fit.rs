@@ -8,15 +8,15 @@ use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use super::erase::{AnyProjector, Projection, Stage};
-use super::fitted::Fitted;
+use super::fitted::{Fitted, seen};
 use super::folds::{Documents, Trace, side_by_side};
 use super::plan::Node;
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
-use crate::project::{ColumnNames, Judge, Target};
+use crate::project::{ClassWords, ColumnNames, Judge, Target};
 use crate::store::StoreReader;
-use crate::text::Tokens;
-use crate::vectorize::VectorizerModel;
+use crate::text::{Tokens, WordsParams};
+use crate::vectorize::{Chunks, VectorizerModel};
 use crate::{Error, Key, Result, Run};
 
 /// What flows from part to part in fitting.
@@ -24,6 +24,8 @@ use crate::{Error, Key, Result, Run};
 pub(super) enum Flow<'a> {
     Words(&'a Tokens, Option<Key>),
     Matrix(Flowing),
+    /// Documents as words, chunk by chunk.
+    Chunks(&'a dyn Chunks),
     /// Documents known by their counts alone, to fit the same stages again.
     Counted(&'a Counted<'a>),
 }
@@ -56,6 +58,7 @@ impl Flowing {
             Documents { trace: &self.trace, labels: learning.labels, weights: learning.weights, judge: learning.judge };
         let mut target =
             Target::new(learning.labels).with_weights(learning.weights).with_names(&self.names).with_input(self.key);
+        target = target.with_class_words(learning.class_words);
         if !self.trace.is_plain() {
             target = target.with_upstream(&documents);
         }
@@ -73,6 +76,8 @@ pub(super) struct Learning<'a> {
     pub(super) weights: Option<&'a [f32]>,
     /// The classifier that follows, when one does.
     pub(super) judge: Option<&'a dyn Judge>,
+    /// The words of each class's name, where somebody wants them.
+    pub(super) class_words: &'a [ClassWords],
 }
 
 impl<'a> Flow<'a> {
@@ -126,7 +131,7 @@ impl<'a> Counted<'a> {
         if stages.len() != counts.len() {
             return Err(Error::Shape { what: "counts for vectorizers", expected: stages.len(), found: counts.len() });
         }
-        let stages = stages.into_iter().map(|(_, stage)| stage).zip(counts).collect();
+        let stages = stages.into_iter().map(|stage| stage.model).zip(counts).collect();
         Ok(Counted { stages, next: Cell::new(0) })
     }
 
@@ -151,8 +156,9 @@ impl Node {
     /// Fits every stage in turn, each on what the ones before it make of the documents.
     pub(super) fn fit(&self, flow: Flow<'_>, learning: &Learning<'_>, run: &Run) -> Result<(Fitted, Flowing)> {
         match (self, flow) {
-            (Node::Vectorize(params), Flow::Words(tokens, key)) => {
+            (Node::Vectorize(params, view), Flow::Words(tokens, key)) => {
                 let name = params.name();
+                let (tokens, key) = seen(view.as_deref(), tokens, key)?;
                 let labelled = if params.asks_labelled() { learning.labels.labelled_rows() } else { Vec::new() };
                 let with_labelled = |key: Key| {
                     let rows = labelled.iter().map(|&row| row as u64);
@@ -164,14 +170,25 @@ impl Node {
                 let done = run.shared(key, size, fit)?;
                 let (model, matrix) = Arc::unwrap_or_clone(done);
                 let names = names_of(&model);
-                Ok((Fitted::vectorizer(name, model, key), Flowing::plain(matrix, names, key)))
+                Ok((Fitted::vectorizer(name, model, view, key), Flowing::plain(matrix, names, key)))
             }
-            (Node::Vectorize(params), Flow::Counted(counted)) => {
+            (Node::Vectorize(params, view), Flow::Chunks(chunks)) => {
+                if view.is_some() {
+                    return Err(Error::data(
+                        "words kept on disk are cut in one way; a recipe with several views is fitted in memory",
+                    ));
+                }
+                let name = params.name();
+                let (model, matrix) = run.stage(name, None, || params.fit_chunks_any(chunks, run))?;
+                let names = names_of(&model);
+                Ok((Fitted::vectorizer(name, model, view, None), Flowing::plain(matrix, names, None)))
+            }
+            (Node::Vectorize(params, view), Flow::Counted(counted)) => {
                 let name = params.name();
                 let (before, counts) = counted.take().ok_or_else(|| wrong_input(name))?;
                 let (model, matrix) = run.stage(name, None, || before.refit(counts, run))?;
                 let names = names_of(&model);
-                Ok((Fitted::vectorizer(name, model, None), Flowing::plain(matrix, names, None)))
+                Ok((Fitted::vectorizer(name, model, view, None), Flowing::plain(matrix, names, None)))
             }
             (Node::Project(params), Flow::Matrix(input)) => input.with_target(learning, |target| {
                 let name = params.name();
@@ -193,6 +210,7 @@ impl Node {
                 };
                 Ok((Fitted::Project { name, model: projection.model, key }, out))
             }),
+            (Node::View(_, part), flow) => part.fit(flow, learning, run),
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
                 for part in parts {
@@ -232,7 +250,7 @@ impl Node {
                 };
                 Ok((Fitted::Weighted(Box::new(stage), *weight), out))
             }
-            (Node::Vectorize(params), Flow::Matrix(_)) => Err(wrong_input(params.name())),
+            (Node::Vectorize(params, _), Flow::Matrix(_)) => Err(wrong_input(params.name())),
             (Node::Project(params), _) => Err(wrong_input(params.name())),
         }
     }
@@ -243,7 +261,8 @@ impl Node {
             parts.iter().enumerate().map(|(index, part)| part.load(&store.scope(&index.to_string()))).collect()
         };
         Ok(match self {
-            Node::Vectorize(params) => Fitted::vectorizer(params.name(), params.load_any(store)?, None),
+            Node::Vectorize(params, view) => Fitted::vectorizer(params.name(), params.load_any(store)?, view, None),
+            Node::View(_, part) => part.load(store)?,
             Node::Project(params) => Fitted::Project { name: params.name(), model: params.load_any(store)?, key: None },
             Node::Pipe(parts) => Fitted::Pipe(all(parts)?),
             Node::Sum(parts) => Fitted::Sum(all(parts)?),
@@ -253,8 +272,13 @@ impl Node {
 }
 
 impl Fitted {
-    fn vectorizer(name: &'static str, model: Arc<dyn VectorizerModel>, key: Option<Key>) -> Self {
-        Fitted::Vectorize { name, model, key, names: OnceLock::new() }
+    fn vectorizer(
+        name: &'static str,
+        model: Arc<dyn VectorizerModel>,
+        view: &Option<Arc<WordsParams>>,
+        key: Option<Key>,
+    ) -> Self {
+        Fitted::Vectorize { name, model, view: view.clone(), key, names: OnceLock::new() }
     }
 }
 

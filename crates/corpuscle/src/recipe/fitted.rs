@@ -9,7 +9,7 @@ use super::fit::{joined_key, weighted_key, wrong_input};
 use crate::matrix::Matrix;
 use crate::project::ProjectorModel;
 use crate::store::StoreWriter;
-use crate::text::Tokens;
+use crate::text::{Tokens, WordsParams};
 use crate::vectorize::{VectorizerModel, WordSpace};
 use crate::{Error, Key, Result, Run};
 
@@ -22,6 +22,8 @@ pub(super) enum Fitted {
     Vectorize {
         name: &'static str,
         model: Arc<dyn VectorizerModel>,
+        /// The view of the documents that it reads, where that is not the recipe's own.
+        view: Option<Arc<WordsParams>>,
         key: Option<Key>,
         /// What its columns stand for, made when first asked for: there may be a million.
         names: OnceLock<Vec<String>>,
@@ -34,6 +36,32 @@ pub(super) enum Fitted {
     Pipe(Vec<Fitted>),
     Sum(Vec<Fitted>),
     Weighted(Box<Fitted>, f32),
+}
+
+/// A fitted representation and the view it reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Vectorizing<'a> {
+    pub(super) name: &'static str,
+    pub(super) model: &'a dyn VectorizerModel,
+    view: Option<&'a WordsParams>,
+}
+
+impl Vectorizing<'_> {
+    /// The documents as it reads them.
+    pub(super) fn tokens<'t>(&self, tokens: &'t Tokens) -> Result<&'t Tokens> {
+        self.view.map_or(Ok(tokens), |view| tokens.view(view))
+    }
+}
+
+/// Documents in the view that a stage reads, with their key where equal work is shared.
+pub(super) fn seen<'t>(
+    view: Option<&WordsParams>,
+    tokens: &'t Tokens,
+    key: Option<Key>,
+) -> Result<(&'t Tokens, Option<Key>)> {
+    let Some(view) = view else { return Ok((tokens, key)) };
+    let tokens = tokens.view(view)?;
+    Ok((tokens, key.map(|_| tokens.key())))
 }
 
 /// What goes into a fitted part, with its key where equal work is shared.
@@ -65,7 +93,8 @@ impl Fitted {
     pub(super) fn apply(&self, input: Input<'_>, run: &Run) -> Result<(Arc<Matrix>, Option<Key>)> {
         run.check()?;
         match (self, input) {
-            (Fitted::Vectorize { model, key, .. }, Input::Words(tokens, before)) => {
+            (Fitted::Vectorize { model, view, key, .. }, Input::Words(tokens, before)) => {
+                let (tokens, before) = seen(view.as_deref(), tokens, before)?;
                 let key = joined_key("transform", &[*key, before]);
                 Ok((run.shared(key, Matrix::bytes, || model.transform(tokens, run))?, key))
             }
@@ -209,10 +238,12 @@ impl Fitted {
         }
     }
 
-    /// Name and stage of every vectorizer, in order.
-    pub(super) fn vectorizers<'a>(&'a self, list: &mut Vec<(&'static str, &'a dyn VectorizerModel)>) {
+    /// Every vectorizer, in order.
+    pub(super) fn vectorizers<'a>(&'a self, list: &mut Vec<Vectorizing<'a>>) {
         match self {
-            Fitted::Vectorize { name, model, .. } => list.push((name, model.as_ref())),
+            Fitted::Vectorize { name, model, view, .. } => {
+                list.push(Vectorizing { name, model: model.as_ref(), view: view.as_deref() });
+            }
             other => other.parts().iter().for_each(|part| part.vectorizers(list)),
         }
     }

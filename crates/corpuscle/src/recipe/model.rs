@@ -31,6 +31,7 @@ use super::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
 use super::plan::{self, Recipe};
 use super::predictor::Predictor;
 use super::registry::Registry;
+use super::spill::Spilled;
 use super::training::Training;
 use crate::classify::{ClassifierModel, Selection};
 use crate::corpus::{Document, Labels, Numbers};
@@ -38,7 +39,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::project::{Judge, TopicVariability, intra_topic_variability};
 use crate::store::StoreWriter;
 use crate::text::Tokens;
-use crate::vectorize::{Spread, WordSpace};
+use crate::vectorize::{Chunks, Spread, WordSpace};
 use crate::{Error, Result, Run};
 
 /// A fitted recipe.
@@ -64,6 +65,11 @@ impl Represented {
     /// The documents as they come out of the last stage before the classifier.
     pub fn matrix(&self) -> &Matrix {
         &self.documents.matrix
+    }
+
+    /// What its sparse columns stand for.
+    pub fn column_names(&self) -> Vec<String> {
+        (self.documents.names)()
     }
 }
 
@@ -104,6 +110,23 @@ impl Recipe {
         self.represent_flow(Flow::words(&corpus.tokens, run), &corpus.labels, corpus.weights.as_deref(), run)
     }
 
+    /// Like [`Recipe::fit`], on documents that wait on disk: the same bytes, with the words of a few of them in memory at a time.
+    /// Refused where a vectorizer needs all words at once.
+    pub fn fit_spilled(&self, documents: &Spilled, run: &Run) -> Result<Model> {
+        let (labels, weights) = (&documents.labels, documents.weights.as_deref());
+        self.check_labels(labels)?;
+        let represented = self.represent_flow(Flow::Chunks(documents), labels, weights, run)?;
+        let about = Provenance {
+            documents: labels.len(),
+            labelled: labels.labelled_rows().len(),
+            tokens: documents.n_tokens(),
+            seed: run.seed(),
+            multi_label: labels.is_multi_label(),
+            sources: documents.sources.clone(),
+        };
+        self.classify(&represented, labels, weights, about, run)
+    }
+
     fn represent_flow(
         &self,
         flow: Flow<'_>,
@@ -113,7 +136,7 @@ impl Recipe {
     ) -> Result<Represented> {
         let downstream = self.any_classifier().map(Downstream);
         let judge = downstream.as_ref().map(|judge| judge as &dyn Judge);
-        let (body, documents) = self.body().fit(flow, &Learning { labels, weights, judge }, run)?;
+        let (body, documents) = self.body().fit(flow, &Learning { labels, weights, judge, class_words: &[] }, run)?;
         Ok(Represented { body: Arc::new(body), documents })
     }
 
@@ -148,7 +171,8 @@ impl Recipe {
         let mut fitted = None;
         let mut decision = Decision::default();
         if let Some(classifier) = self.any_classifier() {
-            let learning = Learning { labels, weights, judge: None };
+            let class_words = if classifier.uses_names() { self.class_words(labels, run)? } else { Vec::new() };
+            let learning = Learning { labels, weights, judge: None, class_words: &class_words };
             documents.with_target(&learning, |target| {
                 let (name, steps) = (classifier.name(), classifier.steps_of(labels));
                 let (model, calibrating) = run.stage(name, steps, || classifier.fit_any(x, target, run))?;
@@ -173,6 +197,13 @@ impl Recipe {
         let Some(stage) = self.needs_labels() else { return Ok(()) };
         if labels.labelled_rows().is_empty() {
             let n = labels.len();
+            let by_names = self.any_classifier().is_some_and(|classifier| classifier.uses_names());
+            if labels.are_described() && self.representation_needs_labels().is_none() && by_names {
+                return match labels.n_classes() {
+                    0 | 1 => Err(Error::data("names of at least two classes are needed to tell them apart")),
+                    _ => Ok(()),
+                };
+            }
             return Err(Error::data(format!("`{stage}` needs labels; none of the {n} documents has one")));
         }
         if labels.n_classes() == 1 && !labels.is_multi_label() {
@@ -289,8 +320,8 @@ impl Model {
     pub fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Option<Spread>> {
         let mut stages = Vec::new();
         self.body.vectorizers(&mut stages);
-        for (_, stage) in stages {
-            if let Some(spread) = stage.spread(tokens, bins, run)? {
+        for stage in stages {
+            if let Some(spread) = stage.model.spread(stage.tokens(tokens)?, bins, run)? {
                 return Ok(Some(spread));
             }
         }
@@ -319,7 +350,7 @@ impl Model {
         let mut stages = Vec::new();
         self.body.vectorizers(&mut stages);
         let mut fields: Vec<Numbers> = Vec::new();
-        for (field, width) in stages.into_iter().filter_map(|(_, stage)| stage.field()) {
+        for (field, width) in stages.into_iter().filter_map(|stage| stage.model.field()) {
             let field = Numbers { field: field.to_string(), width: Some(width) };
             fields.extend(Some(field).filter(|field| !fields.contains(field)));
         }

@@ -17,7 +17,7 @@ use super::presets;
 use super::registry::{AnyStage, Registry, StageKind, refused};
 use super::syntax::{Argument, Call, Expression};
 use crate::corpus::Numbers;
-use crate::text::WordsParams;
+use crate::text::{CharsParams, WordsParams};
 use crate::vectorize::Columns;
 use crate::{Error, Result};
 
@@ -25,7 +25,10 @@ use crate::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Recipe {
     registry: Arc<Registry>,
-    words: WordsParams,
+    /// As it is written before everything else.
+    opening: WordsParams,
+    /// How texts are read: for the first representation, with the views that others ask for.
+    reading: WordsParams,
     body: Node,
     classifier: Option<Arc<dyn AnyClassifier>>,
 }
@@ -33,8 +36,10 @@ pub struct Recipe {
 /// The part of a recipe between words and scores.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// Tokens to matrix.
-    Vectorize(Arc<dyn AnyVectorizer>),
+    /// Tokens to matrix; the view of the documents that it reads, where that is not the recipe's own.
+    Vectorize(Arc<dyn AnyVectorizer>, Option<Arc<WordsParams>>),
+    /// A part that opens with `words` or `chars` of its own. The stages inside know their view; this is how it is written.
+    View(Arc<WordsParams>, Box<Node>),
     /// Matrix to matrix.
     Project(Arc<dyn AnyProjector>),
     /// One after the other.
@@ -82,15 +87,48 @@ pub(super) fn written_full(stage: &(impl ErasedStage + ?Sized)) -> String {
 impl Node {
     fn number_fields(&self, list: &mut Vec<Numbers>) {
         match self {
-            Node::Vectorize(stage) => {
+            Node::Vectorize(stage, _) => {
                 let field = stage.field_read().map(|field| Numbers { field: field.to_string(), width: None });
                 list.extend(field.filter(|field| !list.contains(field)));
             }
             Node::Project(_) => {}
             Node::Pipe(parts) | Node::Sum(parts) => parts.iter().for_each(|part| part.number_fields(list)),
-            Node::Weighted(part, _) => part.number_fields(list),
+            Node::Weighted(part, _) | Node::View(_, part) => part.number_fields(list),
         }
     }
+
+    /// The view of every representation in order, each once; `None` is the recipe's own.
+    fn views<'a>(&'a self, list: &mut Vec<Option<&'a WordsParams>>) {
+        match self {
+            Node::Vectorize(_, view) => {
+                let view = view.as_deref();
+                list.extend(Some(view).filter(|view| !list.contains(view)));
+            }
+            Node::Project(_) => {}
+            Node::Pipe(parts) | Node::Sum(parts) => parts.iter().for_each(|part| part.views(list)),
+            Node::Weighted(part, _) | Node::View(_, part) => part.views(list),
+        }
+    }
+}
+
+/// How texts are read for a recipe that begins with `words`: as its first representation reads them, and beside that as the others
+/// do. What nobody asks for is not made.
+fn reading(words: &WordsParams, body: &Node) -> WordsParams {
+    let mut views = Vec::new();
+    body.views(&mut views);
+    let mut all: Vec<WordsParams> = Vec::new();
+    // The recipe's own comes first where it is used: stages without a view read what comes first.
+    views.sort_by_key(|view| view.is_some());
+    for view in views {
+        let view = view.unwrap_or(words).alone();
+        if !all.contains(&view) {
+            all.push(view);
+        }
+    }
+    let mut all = all.into_iter();
+    let mut reading = all.next().unwrap_or_else(|| words.clone());
+    reading.views = all.collect();
+    reading
 }
 
 impl Recipe {
@@ -104,9 +142,9 @@ impl Recipe {
         &self.registry
     }
 
-    /// How texts become words.
+    /// How texts become words, in all views that the recipe has of them.
     pub fn words(&self) -> &WordsParams {
-        &self.words
+        &self.reading
     }
 
     /// The fields of numbers that its stages read, for [`crate::corpus::ReadOptions::numbers`].
@@ -158,8 +196,8 @@ impl Recipe {
 
     fn written(&self, form: Form) -> String {
         let mut parts = Vec::new();
-        if form == Form::Full || !self.words.changed_arguments().is_empty() {
-            parts.push(written(&self.words, StageKind::Words, form));
+        if form == Form::Full || self.opening != WordsParams::default() {
+            parts.push(written_words(&self.opening, form));
         }
         match self.body.expression(form) {
             Expression::Pipe(inner) => parts.extend(inner),
@@ -184,22 +222,38 @@ impl fmt::Display for Recipe {
 impl Node {
     fn needs_labels(&self) -> Option<&'static str> {
         match self {
-            Node::Vectorize(_) => None,
+            Node::Vectorize(..) => None,
             Node::Project(stage) => stage.needs_labels().then(|| stage.name()),
             Node::Pipe(parts) | Node::Sum(parts) => parts.iter().find_map(Node::needs_labels),
-            Node::Weighted(part, _) => part.needs_labels(),
+            Node::Weighted(part, _) | Node::View(_, part) => part.needs_labels(),
         }
     }
 
     fn expression(&self, form: Form) -> Expression {
         let all = |parts: &[Node]| parts.iter().map(|part| part.expression(form)).collect();
         match self {
-            Node::Vectorize(stage) => written(stage.as_ref(), StageKind::Vectorize, form),
+            Node::Vectorize(stage, _) => written(stage.as_ref(), StageKind::Vectorize, form),
             Node::Project(stage) => written(stage.as_ref(), StageKind::Project, form),
+            Node::View(words, part) => {
+                let mut parts = vec![written_words(words, form)];
+                match part.expression(form) {
+                    Expression::Pipe(inner) => parts.extend(inner),
+                    other => parts.push(other),
+                }
+                Expression::Pipe(parts)
+            }
             Node::Pipe(parts) => Expression::Pipe(all(parts)),
             Node::Sum(parts) => Expression::Sum(all(parts)),
             Node::Weighted(part, weight) => Expression::Weighted(Box::new(part.expression(form)), f64::from(*weight)),
         }
+    }
+}
+
+/// The stage that makes words, or grams of characters, as it is written.
+fn written_words(words: &WordsParams, form: Form) -> Expression {
+    match words.chars {
+        None => written(words, StageKind::Words, form),
+        Some(_) => written(&CharsParams(words.clone()), StageKind::Words, form),
     }
 }
 
@@ -226,10 +280,11 @@ struct Planner<'a> {
     registry: &'a Arc<Registry>,
 }
 
-/// What flows into a part: words, or columns of some kind and the stage that made them so.
-#[derive(Debug, Clone, Copy)]
+/// What flows into a part: words (of which view, unless it is the recipe's own), or columns of some kind and the stage that made
+/// them so.
+#[derive(Debug, Clone)]
 enum Input {
-    Words,
+    Words(Option<Arc<WordsParams>>),
     Matrix(Columns, &'static str),
 }
 
@@ -270,33 +325,49 @@ impl Planner<'_> {
                 classifier = Some(given);
             }
         }
-        let (body, _) = match parts.len() {
+        let (mut body, _) = match parts.len() {
             0 => return self.fault(end, "nothing follows `words`; try `words | tfidf | svm`"),
-            1 => self.node(parts.remove(0), Input::Words)?,
-            _ => self.node(Expression::Pipe(parts), Input::Words)?,
+            1 => self.node(parts.remove(0), Input::Words(None))?,
+            _ => self.pipe(parts, Input::Words(None))?,
         };
-        Ok(Recipe { registry: Arc::clone(self.registry), words, body, classifier })
+        // A view of everything is how the recipe reads texts.
+        if let Node::View(view, part) = body {
+            words = Arc::unwrap_or_clone(view);
+            body = *part;
+        }
+        let reading = reading(&words, &body);
+        Ok(Recipe { registry: Arc::clone(self.registry), opening: words, reading, body, classifier })
     }
 
     /// The part, and what comes out of it.
     fn node(&self, expression: Expression, input: Input) -> Result<(Node, Input)> {
         match expression {
             Expression::Stage(call) => self.single(&call, input),
-            Expression::Pipe(parts) => {
-                let mut flow = input;
-                let mut nodes = Vec::with_capacity(parts.len());
-                for part in parts {
-                    let (node, out) = self.node(part, flow)?;
-                    nodes.push(node);
-                    flow = out;
+            Expression::Pipe(mut parts) => {
+                let opens = self.kind(parts.first()) == Some(StageKind::Words) && matches!(input, Input::Words(_));
+                if opens
+                    && let Expression::Stage(call) = parts.remove(0)
+                    && let AnyStage::Words(words) = self.stage(&call)?
+                {
+                    let view = Arc::new(words);
+                    let inside = Input::Words(Some(Arc::clone(&view)));
+                    let (node, out) = match parts.len() {
+                        1 => self.node(parts.remove(0), inside)?,
+                        _ => self.pipe(parts, inside)?,
+                    };
+                    // Where another view opens at once, nobody reads this one.
+                    return Ok(match node {
+                        Node::View(..) => (node, out),
+                        _ => (Node::View(view, Box::new(node)), out),
+                    });
                 }
-                Ok((Node::Pipe(nodes), flow))
+                self.pipe(parts, input)
             }
             Expression::Sum(parts) => {
                 let mut nodes = Vec::with_capacity(parts.len());
                 let mut joined: Option<Input> = None;
                 for part in parts {
-                    let (node, out) = self.node(part, input)?;
+                    let (node, out) = self.node(part, input.clone())?;
                     nodes.push(node);
                     // Terms beside terms are terms; anything else beside them is not.
                     joined = Some(match (joined, out) {
@@ -317,12 +388,24 @@ impl Planner<'_> {
         }
     }
 
+    /// Parts that feed each other.
+    fn pipe(&self, parts: Vec<Expression>, input: Input) -> Result<(Node, Input)> {
+        let mut flow = input;
+        let mut nodes = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (node, out) = self.node(part, flow)?;
+            nodes.push(node);
+            flow = out;
+        }
+        Ok((Node::Pipe(nodes), flow))
+    }
+
     fn single(&self, call: &Call, input: Input) -> Result<(Node, Input)> {
         let name = &call.name;
         match (self.stage(call)?, input) {
-            (AnyStage::Vectorize(stage), Input::Words) => {
+            (AnyStage::Vectorize(stage), Input::Words(view)) => {
                 let out = Input::Matrix(stage.makes(), stage.name());
-                Ok((Node::Vectorize(stage), out))
+                Ok((Node::Vectorize(stage, view), out))
             }
             (AnyStage::Project(stage), Input::Matrix(columns, by)) => {
                 if stage.needs_terms() && columns != Columns::Terms {
@@ -335,7 +418,7 @@ impl Planner<'_> {
                     );
                 }
                 let out = match stage.makes() {
-                    Columns::Same => input,
+                    Columns::Same => Input::Matrix(columns, by),
                     made => Input::Matrix(made, stage.name()),
                 };
                 Ok((Node::Project(stage), out))
@@ -344,10 +427,16 @@ impl Planner<'_> {
                 call.at,
                 format!("`{name}` makes a matrix from words, but a matrix comes in here; put it side by side with `+`"),
             ),
-            (AnyStage::Project(_), Input::Words) => {
+            (AnyStage::Project(_), Input::Words(_)) => {
                 self.fault(call.at, format!("`{name}` needs a matrix before it; try `tfidf | {name}`"))
             }
-            (AnyStage::Words(_), _) => self.fault(call.at, format!("`{name}` can only be the first stage of a recipe")),
+            (AnyStage::Words(_), Input::Words(_)) => {
+                self.fault(call.at, format!("nothing follows `{name}`; a part of its own is `({name} | tfidf)`"))
+            }
+            (AnyStage::Words(_), _) => {
+                let reason = format!("`{name}` can only be the first stage of a recipe, or of a part of `+`");
+                self.fault(call.at, reason)
+            }
             (AnyStage::Classify(_), _) => {
                 self.fault(call.at, format!("`{name}` gives scores, so it can only be the last stage of a recipe"))
             }
@@ -405,11 +494,27 @@ mod tests {
             ),
             ("tfidf|varnorm(60)|discriminant(components=0,shrinkage=auto)|knn", "tfidf | varnorm | discriminant | knn"),
             ("tfidf", "tfidf"),
-            ("tfidf|dcot(500)|svm(self_training=true)", "tfidf | dcot(500) | svm(self_training=true)"),
+            ("tfidf|dcot(500)|svm(self_training=true)", "tfidf | dcot(500) | svm(self_training=aligned)"),
             (
                 "tfidf|dcot(terms=\"tasty, food\",noise=auto)|svm",
                 "tfidf | dcot(noise=auto, terms=\"tasty,food\") | svm",
             ),
+            ("chars|tfidf|svm", "chars | tfidf | svm"),
+            ("chars(max=4,min=2)|counts", "chars(max=4) | counts"),
+            (
+                "words(stem=porter)|(tfidf + (words|tfidf) + (chars(3)|tfidf|lsi(5))*0.5)|svm",
+                "words(stem=porter) | (tfidf + (words | tfidf) + (chars(min=3) | tfidf | lsi(5)) * 0.5) | svm",
+            ),
+            (
+                "(words(position=true)|tfidf(skip=2)) + binary|svm",
+                "((words(position=true) | tfidf(skip=2)) + binary) | svm",
+            ),
+            (
+                "(words(negate=3) | (tfidf + (chars | counts))) | svm",
+                "words(negate=3) | (tfidf + (chars | counts)) | svm",
+            ),
+            ("words(stem=porter) | (chars | (words(negate=1) | tfidf)) | svm", "words(negate=1) | tfidf | svm"),
+            ("(words(negate=1) | tfidf) | lsi(5) | svm", "(words(negate=1) | tfidf) | lsi(5) | svm"),
         ] {
             let recipe = Recipe::parse(given).unwrap();
             assert_eq!(recipe.to_string(), printed);
@@ -425,6 +530,11 @@ mod tests {
         assert!(complaint("tfidf | counts | svm").contains("a matrix comes in here"));
         assert!(complaint("ig(100) | svm").contains("needs a matrix before it"));
         assert!(complaint("tfidf | words | svm").contains("first stage"));
+        assert!(complaint("tfidf + (counts | chars) | svm").contains("or of a part of `+`"));
+        assert!(complaint("(tfidf + chars) | svm").contains("`(chars | tfidf)`"));
+        assert!(complaint("chars(min=3, max=2) | tfidf").contains("`min` is 3"));
+        assert!(complaint("chars(stem=porter) | tfidf").contains("no parameter"));
+        assert!(complaint("tfidf(skip=99) | svm").contains("`skip` is 99"));
         assert!(complaint("words").contains("nothing follows"));
         assert!(complaint("tfidf | svm(c=-1)").contains('c'));
         assert!(complaint("tfidf * 0 | svm").contains("leaves nothing"));
@@ -439,6 +549,24 @@ mod tests {
         let both = complaint("tfidf | svm(c=-1, tolerance=7)");
         assert!(both.contains("`c` is -1") && both.contains("`tolerance` is 7"), "{both}");
         assert!(complaint("zzzzzzzzzz").contains("there are words"));
+    }
+
+    #[test]
+    fn texts_are_read_for_every_view_and_no_other() {
+        let reading = |text: &str| {
+            let words = Recipe::parse(text).unwrap().words().clone();
+            (words.alone(), words.views)
+        };
+        let (words, chars) = (WordsParams::default(), CharsParams::default().0);
+        let position = WordsParams { position: true, ..WordsParams::default() };
+        assert_eq!(reading("(tfidf + (chars | tfidf)) | svm"), (words.clone(), vec![chars.clone()]));
+        assert_eq!(reading("((chars | tfidf) + (words | counts) + tfidf) | svm"), (words.clone(), vec![chars.clone()]));
+        assert_eq!(reading("chars | tfidf"), (chars.clone(), vec![]));
+        assert_eq!(
+            reading("((chars | tfidf) + (words(position=true) | tfidf) + (chars | counts)) | svm"),
+            (chars.clone(), vec![position.clone()])
+        );
+        assert_eq!(reading("(words(position=true) | (tfidf + (chars | tfidf))) | svm"), (position, vec![chars]));
     }
 
     #[test]
@@ -465,7 +593,9 @@ mod tests {
             "tfidf",
             "words(stop=\"a b\") | (tfidf(ngrams=2) + scdv(dim=9) * 0.5) | lsi | svm(c=auto)",
             "binary(max_features=7) | sprinkle(terms=3) | knn",
-            "tfidf | dcot(terms=\"card,money\") | logistic(self_training=true)",
+            "tfidf | dcot(terms=\"card,money\") | logistic(self_training=surest)",
+            "(tfidf + (words | tfidf) + (chars(max=4) | tfidf(skip=1) | lsi) * 2) | svm",
+            "words | (words(position=true) | binary) | svm",
         ] {
             let recipe = Recipe::parse(text).unwrap();
             let full = recipe.full();
@@ -476,9 +606,9 @@ mod tests {
         let full = Recipe::parse("binary | svm").unwrap().full();
         assert!(
             full.ends_with(
-                "binary(ngrams=1, ngrams_min=1, min_df=1, max_df=1.0, max_features=all) | svm(c=1, loss=squared_hinge, \
-             multiclass=one_vs_rest, bias=1, class_weight=none, tolerance=0.001, max_iter=1000, calibrate=3, \
-             self_training=false)"
+                "binary(ngrams=1, ngrams_min=1, min_df=1, max_df=1.0, max_features=all, skip=0) | svm(c=1, loss=squared_hinge, \
+             multiclass=one_vs_rest, bias=1, class_weight=none, tolerance=0.001, max_iter=1000, nb=false, calibrate=3, \
+             self_training=false, names=false)"
             ),
             "{full}"
         );

@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use super::decide::Decision;
 use super::fit::wrong_input;
-use super::fitted::Fitted;
-use crate::classify::ClassifierModel;
+use super::fitted::{Fitted, seen};
+use crate::classify::{ClassifierModel, strangeness};
 use crate::matrix::{Csr, Dense, Matrix, Row};
 use crate::text::{Tokens, WordsParams};
 use crate::vectorize::RowMaker;
@@ -59,6 +59,8 @@ pub struct Prediction<'a> {
     pub scores: &'a [f32],
     /// The probability of each class, when the model can tell.
     pub probabilities: Option<&'a [f32]>,
+    /// The p-value of being like the training documents, when the model can tell; see [`Model::novelty`](super::Model::novelty).
+    pub novelty: Option<f64>,
 }
 
 impl fmt::Debug for Predictor {
@@ -115,18 +117,23 @@ impl Predictor {
     pub fn predict(&mut self, text: &str) -> Result<Prediction<'_>> {
         self.run.check()?;
         let classifier = self.classifier.as_ref();
-        match (self.body.as_ref(), self.makers.as_mut_slice(), classifier.linear()) {
+        let strange = match (self.body.as_ref(), self.makers.as_mut_slice(), classifier.linear()) {
             (Fitted::Vectorize { model, .. }, [Some(maker)], Some(linear)) => {
                 let (columns, values) = maker.row(text);
                 let row = Row { columns, values, dense: &[], dense_start: model.n_columns(), negative_start: 0 };
                 row.score(linear.weights(), linear.bias(), self.scores.row_mut(0))?;
+                self.decision.novelty().map(|_| strangeness(self.scores.row(0)))
             }
             (body, makers, _) => {
                 let mut one = OneText { text, words: &self.words, tokens: None, run: &self.run };
                 let x = body.row_of(&mut one, None, &mut makers.iter_mut())?;
                 self.scores = classifier.scores(&x, &self.run)?;
+                match self.decision.novelty() {
+                    Some(_) => classifier.strangeness(&x, &self.scores, &self.run)?.first().copied(),
+                    None => None,
+                }
             }
-        }
+        };
         let decided = self.decision.labels(classifier, &self.scores, self.multi)?;
         self.labels = decided.into_iter().next().unwrap_or_default();
         self.probabilities = self.decision.probabilities(classifier, &self.scores)?;
@@ -134,6 +141,7 @@ impl Predictor {
             labels: &self.labels,
             scores: self.scores.row(0),
             probabilities: self.probabilities.as_ref().map(|probabilities| probabilities.row(0)),
+            novelty: strange.and_then(|strange| Some(self.decision.novelty()?.p_value(strange))),
         })
     }
 }
@@ -151,7 +159,9 @@ impl Fitted {
     /// The row maker of every representation, in order.
     fn row_makers(&self, words: &WordsParams, list: &mut Vec<Option<Box<dyn RowMaker>>>) {
         match self {
-            Fitted::Vectorize { model, .. } => list.push(Arc::clone(model).row_maker(words)),
+            Fitted::Vectorize { model, view, .. } => {
+                list.push(Arc::clone(model).row_maker(view.as_deref().unwrap_or(words)));
+            }
             Fitted::Project { .. } => {}
             Fitted::Pipe(parts) | Fitted::Sum(parts) => parts.iter().for_each(|part| part.row_makers(words, list)),
             Fitted::Weighted(part, _) => part.row_makers(words, list),
@@ -166,7 +176,7 @@ impl Fitted {
         makers: &mut std::slice::IterMut<'_, Option<Box<dyn RowMaker>>>,
     ) -> Result<Matrix> {
         match (self, input) {
-            (Fitted::Vectorize { model, .. }, None) => match makers.next() {
+            (Fitted::Vectorize { model, view, .. }, None) => match makers.next() {
                 Some(Some(maker)) => {
                     let (columns, values) = maker.row(one.text);
                     let ends = vec![0, columns.len() as u64];
@@ -176,7 +186,8 @@ impl Fitted {
                     if one.tokens.is_none() {
                         one.tokens = Some(one.words.tokenize(&[one.text], one.run)?);
                     }
-                    model.transform(one.tokens.as_ref().ok_or_else(|| wrong_input("words"))?, one.run)
+                    let tokens = one.tokens.as_ref().ok_or_else(|| wrong_input("words"))?;
+                    model.transform(seen(view.as_deref(), tokens, None)?.0, one.run)
                 }
             },
             (Fitted::Project { model, .. }, Some(x)) => model.transform(x, one.run),
@@ -225,10 +236,13 @@ mod tests {
         let mut predictor = model.predictor(run)?;
         let mut other = predictor.clone();
         for text in texts {
-            let expected = model.predict(&[text], run)?;
+            let x = model.represent_texts(&[text], run)?;
+            let expected = model.predict_matrix(&x, run)?;
+            let novelty = model.novelty(&x, &expected, run).ok().map(|list| list[0]);
             for predictor in [&mut predictor, &mut other] {
                 let found = predictor.predict(text)?;
                 assert_eq!(found.labels, expected.labels[0], "{recipe} {text:?}");
+                assert_eq!(found.novelty, novelty, "{recipe} {text:?}");
                 assert_eq!(bits(found.scores), bits(expected.scores.row(0)), "{recipe} {text:?}");
                 let expected = expected.probabilities.as_ref().map(|probabilities| bits(probabilities.row(0)));
                 assert_eq!(found.probabilities.map(bits), expected, "{recipe} {text:?}");

@@ -17,13 +17,13 @@ use super::arguments::Arguments;
 use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer};
 use super::model::Model;
 use super::plan::{self, Recipe};
-use crate::classify::{Classifier, Framed, KnnParams, LogisticParams, SvmParams};
+use crate::classify::{BayesParams, Classifier, Framed, KnnParams, LogisticParams, SvmParams};
 use crate::params::{Form, Params};
 use crate::project::{
     DcotParams, DiscriminantParams, InformationGainParams, LocalLsiParams, LsiParams, NormalizeParams, Projector,
     SlsiParams, SprinkleParams, VarNormParams,
 };
-use crate::text::WordsParams;
+use crate::text::{CharsParams, WordsParams};
 use crate::vectorize::{
     AverageParams, BinaryParams, BowvParams, ColumnParams, ConceptsParams, CountsParams, DirichletParams, LtsgParams,
     ParagraphParams, ScdvParams, TfidfParams, TweParams, Vectorizer,
@@ -103,6 +103,11 @@ impl Stage {
         Self::of::<WordsParams>(StageKind::Words, |arguments| Ok(AnyStage::Words(arguments.read()?)))
     }
 
+    /// The stage that makes character n-grams of texts.
+    fn chars() -> Self {
+        Self::of::<CharsParams>(StageKind::Words, |arguments| Ok(AnyStage::Words(arguments.read::<CharsParams>()?.0)))
+    }
+
     /// A stage that makes a matrix of words.
     pub fn vectorizer<P: Vectorizer>() -> Self {
         Self::of::<P>(StageKind::Vectorize, |arguments| Ok(AnyStage::Vectorize(Arc::new(arguments.read::<P>()?))))
@@ -151,6 +156,7 @@ impl Registry {
         Registry {
             stages: vec![
                 Stage::words(),
+                Stage::chars(),
                 Stage::vectorizer::<CountsParams>(),
                 Stage::vectorizer::<BinaryParams>(),
                 Stage::vectorizer::<TfidfParams>(),
@@ -175,6 +181,7 @@ impl Registry {
                 Stage::classifier::<KnnParams>(),
                 Stage::classifier::<SvmParams>(),
                 Stage::classifier::<LogisticParams>(),
+                Stage::classifier::<BayesParams>(),
             ],
         }
     }

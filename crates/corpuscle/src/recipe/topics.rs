@@ -1,6 +1,6 @@
 //! The topics of a model: of its first stage that has some.
 
-use super::fitted::{Fitted, Input};
+use super::fitted::{Fitted, Input, seen};
 use super::model::Model;
 use crate::matrix::Dense;
 use crate::text::Tokens;
@@ -42,7 +42,9 @@ impl Fitted {
 
     fn topic_shares(&self, input: &Input<'_>, run: &Run) -> Result<Option<Dense>> {
         match (self, input) {
-            (Fitted::Vectorize { model, .. }, Input::Words(tokens, _)) => model.topic_shares(tokens, run),
+            (Fitted::Vectorize { model, view, .. }, Input::Words(tokens, _)) => {
+                model.topic_shares(seen(view.as_deref(), tokens, None)?.0, run)
+            }
             (Fitted::Project { model, .. }, Input::Matrix(x, _)) => model.topic_shares(x, run),
             (Fitted::Pipe(parts), input) => {
                 let mut input = input.clone();

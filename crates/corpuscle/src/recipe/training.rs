@@ -33,8 +33,9 @@ impl Training {
         let mut stages = Vec::new();
         body.vectorizers(&mut stages);
         let mut counts = Vec::with_capacity(stages.len());
-        for (name, stage) in stages {
-            counts.push(stage.raw_counts(tokens, run)?.ok_or_else(|| {
+        for stage in stages {
+            counts.push(stage.model.raw_counts(stage.tokens(tokens)?, run)?.ok_or_else(|| {
+                let name = stage.name;
                 Error::data(format!(
                     "`{name}` cannot be updated from term counts, so a recipe with it makes no updatable model; use \
                      counts, binary or tfidf"
@@ -109,11 +110,11 @@ impl Training {
         let mut stages = Vec::new();
         body.vectorizers(&mut stages);
         let mut counts = Vec::with_capacity(stages.len());
-        for (at, (name, stage)) in stages.iter().enumerate() {
+        for (at, stage) in stages.iter().enumerate() {
             let kept = Csr::load(&store.scope(&format!("counts{at}")))?;
             let whole = kept.values().iter().all(|&count| count >= 1.0 && count.fract() == 0.0);
-            if kept.rows() != labelled.len() || kept.cols() != stage.n_columns() || !whole {
-                return Err(Error::model(format!("the training counts of `{name}` do not fit the model")));
+            if kept.rows() != labelled.len() || kept.cols() != stage.model.n_columns() || !whole {
+                return Err(Error::model(format!("the training counts of `{}` do not fit the model", stage.name)));
             }
             counts.push(kept);
         }

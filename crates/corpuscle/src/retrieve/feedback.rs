@@ -10,9 +10,10 @@
 //! [`Feedback::Relevance`] (RM3): θ(w) ∝ Σ_d P(w|d) P(q|d) over the best documents, N. Abdul-Jaleel and others (2004).
 //!
 //! Both keep the `terms` strongest terms of θ. The documents are cut into words again from their stored texts, which is a few
-//! milliseconds for ten.
+//! milliseconds for ten; some thousand stay cut.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,7 @@ impl Feedback {
     ) -> Result<Vec<(String, f64)>> {
         let mut documents = Vec::with_capacity(best.len());
         for ranked in best {
-            documents.push((ranked.score, searcher.terms_of(&searcher.document(ranked.place)?.text)?));
+            documents.push((ranked.score, searcher.terms_in(ranked.place)?));
         }
         let (topic, terms, alpha) = match self {
             Feedback::Mixture { terms, alpha, background, .. } => {
@@ -120,12 +121,12 @@ fn sum(terms: &[(String, f64)]) -> f64 {
     terms.iter().map(|(_, weight)| weight).sum()
 }
 
-type Counted = [(f64, Vec<(String, f64)>)];
+type Counted = [(f64, Arc<Vec<(String, f64)>>)];
 
 /// θ by EM.
 fn mixture(documents: &Counted, background: f64, searcher: &Searcher, run: &Run) -> Result<Vec<(String, f64)>> {
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
-    for (term, count) in documents.iter().flat_map(|(_, terms)| terms) {
+    for (term, count) in documents.iter().flat_map(|(_, terms)| terms.iter()) {
         *counts.entry(term).or_default() += count;
     }
     let terms: Vec<&str> = counts.keys().copied().collect();
@@ -159,7 +160,7 @@ fn relevance(documents: &Counted) -> Vec<(String, f64)> {
     let mut topic: BTreeMap<&str, f64> = BTreeMap::new();
     for (score, terms) in documents {
         let (likelihood, length) = ((score - highest).exp(), sum(terms));
-        for (term, count) in terms {
+        for (term, count) in terms.iter() {
             *topic.entry(term).or_default() += likelihood * count / length;
         }
     }

@@ -26,10 +26,13 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+mod answer;
 mod duplicates;
 mod feedback;
 mod index;
+mod kept;
 mod nearest;
+mod protocol;
 mod rank;
 mod search;
 mod searcher;
@@ -45,6 +48,10 @@ pub use duplicates::{Group, duplicates};
 pub use feedback::Feedback;
 pub use index::{About, Index, Writer, Written};
 pub use nearest::Nearest;
+pub use protocol::{
+    Collection, CollectionFigures, Representation, SearchClaim, SearchClaimTest, SearchProtocol, SearchSystem,
+    SystemFigures,
+};
 pub use rank::{Form, Ranking};
 pub use search::{Hit, Mix, Part, Search};
 pub use searcher::Searcher;

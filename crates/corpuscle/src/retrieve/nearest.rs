@@ -28,6 +28,11 @@ impl Nearest {
     /// Takes the rows and brings them to unit length; a row of zeros stays one.
     pub fn new(mut rows: Matrix) -> Self {
         rows.normalize_rows();
+        Self::of_unit_rows(rows)
+    }
+
+    /// Takes rows of unit length as they are, to the last bit.
+    pub(super) fn of_unit_rows(rows: Matrix) -> Self {
         let plain = rows.sparse().nnz() == 0 && rows.negative() == 0 && rows.dense().cols() > 0;
         let codes = plain.then(|| {
             let codes = Codes::of(rows.dense());

@@ -143,18 +143,30 @@ impl Scorer {
     }
 }
 
+/// The scores of one query: of every document with a term of it, without the part that is the same for documents of its length.
+pub(super) struct Scores<'a> {
+    searcher: &'a Searcher,
+    scorer: Scorer,
+    segments: Vec<OfSegment>,
+}
+
+/// A number for each document of a segment, NaN for those that were not touched, and which were.
+struct OfSegment {
+    values: Vec<f64>,
+    touched: Vec<u32>,
+}
+
 impl Searcher {
-    /// Every document with a term of the query, in no order.
-    pub(super) fn score(&self, scorer: &Scorer, found: &[Found], run: &Run) -> Vec<Ranked> {
+    /// Scores every document with a term of the query.
+    pub(super) fn score(&self, scorer: &Scorer, found: &[Found], run: &Run) -> Scores<'_> {
         let one = |number: usize| {
             let segment = &self.segments[number];
-            let mut scores = vec![f64::NAN; segment.lengths.len()];
-            let mut touched = Vec::new();
+            let (mut values, mut touched) = (segment.scratch(), Vec::new());
             for found in found {
                 let part = scorer.part(found);
                 let Postings { docs, counts } = &found.lists[number];
                 for (&doc, &count) in docs.iter().zip(counts) {
-                    let (score, length) = (&mut scores[doc as usize], segment.lengths[doc as usize]);
+                    let (score, length) = (&mut values[doc as usize], segment.lengths[doc as usize]);
                     let part = part(count, length);
                     // The first term that meets a document starts its sum.
                     if score.is_nan() {
@@ -165,25 +177,72 @@ impl Searcher {
                     }
                 }
             }
-            let ranked = touched.into_iter().map(|doc| Ranked {
-                score: scores[doc as usize] + scorer.whole(segment.lengths[doc as usize]),
-                number: segment.numbers[doc as usize],
-                place: Place { segment: number as u32, doc },
-            });
-            ranked.collect::<Vec<_>>()
+            OfSegment { values, touched }
         };
-        let segments: Vec<Vec<Ranked>> = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
-        segments.concat()
+        let segments = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
+        Scores { searcher: self, scorer: *scorer, segments }
     }
 }
 
-/// The best, best first; of equal ones those that came in first.
-pub(super) fn best(mut ranked: Vec<Ranked>, count: usize) -> Vec<Ranked> {
-    let order = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number));
-    if count < ranked.len() && count > 0 {
-        ranked.select_nth_unstable_by(count - 1, order);
+impl Scores<'_> {
+    /// The score of a document; one without a term of the query has what its length alone gives it.
+    pub(super) fn of(&self, place: Place) -> f64 {
+        let value = self.segments[place.segment as usize].values[place.doc as usize];
+        let whole = self.scorer.whole(self.searcher.length(place));
+        if value.is_nan() { whole } else { value + whole }
     }
-    ranked.truncate(count);
-    ranked.sort_unstable_by(order);
-    ranked
+
+    /// The best documents with a term of the query, best first; of equal ones those that came in first.
+    pub(super) fn best(&self, count: usize, run: &Run) -> Vec<Ranked> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let one = |number: usize| {
+            let segment = &self.searcher.segments[number];
+            let OfSegment { values, touched } = &self.segments[number];
+            let most = count.saturating_mul(2).max(1024);
+            // Whoever is below the last of the best so far cannot be one of them.
+            let (mut best, mut least) = (Vec::new(), f64::NEG_INFINITY);
+            for &doc in touched {
+                let score = values[doc as usize] + self.scorer.whole(segment.lengths[doc as usize]);
+                if score >= least {
+                    let place = Place { segment: number as u32, doc };
+                    best.push(Ranked { score, number: segment.numbers[doc as usize], place });
+                    if best.len() == most {
+                        cut(&mut best, count);
+                        least = best.iter().map(|ranked| ranked.score).fold(f64::INFINITY, f64::min);
+                    }
+                }
+            }
+            cut(&mut best, count);
+            best
+        };
+        let segments: Vec<Vec<Ranked>> = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
+        let mut best = segments.concat();
+        cut(&mut best, count);
+        best.sort_unstable_by(order);
+        best
+    }
+}
+
+impl Drop for Scores<'_> {
+    /// Gives the memory back for the next query, with nothing touched.
+    fn drop(&mut self) {
+        for (segment, OfSegment { values, touched }) in self.searcher.segments.iter().zip(&mut self.segments) {
+            touched.iter().for_each(|&doc| values[doc as usize] = f64::NAN);
+            segment.give_back(std::mem::take(values));
+        }
+    }
+}
+
+fn order(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
+    b.score.total_cmp(&a.score).then(a.number.cmp(&b.number))
+}
+
+/// Leaves the best, in no order.
+fn cut(ranked: &mut Vec<Ranked>, count: usize) {
+    if count < ranked.len() {
+        ranked.select_nth_unstable_by(count, order);
+        ranked.truncate(count);
+    }
 }

@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answer::{Answer, Asked, Mixed, count_in};
 use super::feedback::Feedback;
-use super::rank::{Form, Ranked, Ranking, Scorer, best};
-use super::searcher::{Found, Place, Searcher};
+use super::rank::{Form, Ranking};
+use super::searcher::{Place, Searcher};
 use super::vectors::Vectors;
 use crate::{Error, Result, Run};
 
-/// Documents by text, and by vector, that are put in order together.
-const POOL: usize = 1000;
 /// Terms of a document's score that are given as reasons.
 const REASONS: usize = 10;
 
@@ -90,14 +89,6 @@ impl Search {
     }
 }
 
-/// What a query came to before documents are looked up.
-pub(super) struct Answer {
-    scorer: Scorer,
-    found: Vec<Found>,
-    /// Order, score by words, cosine.
-    pub(super) ranked: Vec<(Ranked, f64, Option<f64>)>,
-}
-
 impl Searcher {
     /// The best documents for a query, best first. A query without a known word finds nothing by words.
     pub fn search(
@@ -108,8 +99,9 @@ impl Searcher {
         count: usize,
         run: &Run,
     ) -> Result<Vec<Hit>> {
-        let answer = self.answer(query, how, vectors, count, run)?;
-        answer.ranked.iter().map(|&ranked| self.hit(&answer, ranked)).collect()
+        // Handed to the workers once, not for each step: on a small index that is most of the time.
+        let answer = run.install(|| Asked::new(self, query, vectors, run)?.answer(how, count))?;
+        answer.ranked.iter().map(|&mixed| self.hit(&answer, mixed)).collect()
     }
 
     /// Only ids and scores: for run files and measurements, which need no texts and no reasons.
@@ -121,132 +113,21 @@ impl Searcher {
         count: usize,
         run: &Run,
     ) -> Result<Vec<(String, f64)>> {
-        let answer = self.answer(query, how, vectors, count, run)?;
-        answer.ranked.iter().map(|(ranked, ..)| Ok((self.document(ranked.place)?.id, ranked.score))).collect()
+        run.install(|| self.named(&Asked::new(self, query, vectors, run)?.answer(how, count)?))
     }
 
-    pub(super) fn answer(
-        &self,
-        query: &str,
-        how: &Search,
-        vectors: Option<&Vectors>,
-        count: usize,
-        run: &Run,
-    ) -> Result<Answer> {
-        how.check()?;
-        let mut terms = self.terms_of(query)?;
-        if let Some(feedback) = how.feedback {
-            // Whatever ranks in the end, likelihoods say how much each document found counts in the relevance model.
-            let found = self.find(&terms, run)?;
-            let scorer = Scorer::new(how.ranking, Form::Log, &found, self);
-            let first = best(self.score(&scorer, &found, run), feedback.documents());
-            if !first.is_empty() {
-                terms = feedback.widen(&terms, &first, self, run)?;
-            }
-        }
-        let found = self.find(&terms, run)?;
-        let scorer = Scorer::new(how.ranking, how.form, &found, self);
-        let ranked = self.score(&scorer, &found, run);
-        let ranked = match vectors {
-            None => best(ranked, count).into_iter().map(|ranked| (ranked, ranked.score, None)).collect(),
-            Some(vectors) => match how.mix {
-                Mix::Scores => self.mix_scores(query, ranked, &scorer, how.lambda, vectors, run)?,
-                Mix::Probabilities => self.mix_probabilities(query, ranked, &found, how, vectors, run)?,
-            }
-            .into_iter()
-            .take(count)
-            .collect(),
-        };
-        Ok(Answer { scorer, found, ranked })
+    /// The documents of an answer by their ids.
+    pub(super) fn named(&self, answer: &Answer) -> Result<Vec<(String, f64)>> {
+        let places: Vec<Place> = answer.ranked.iter().map(|mixed| mixed.ranked.place).collect();
+        let scores = answer.ranked.iter().map(|mixed| mixed.ranked.score);
+        Ok(self.ids_of(&places)?.into_iter().zip(scores).collect())
     }
 
-    /// The best by words and the best by vectors, put in order together.
-    fn mix_scores(
-        &self,
-        query: &str,
-        ranked: Vec<Ranked>,
-        scorer: &Scorer,
-        lambda: f64,
-        vectors: &Vectors,
-        run: &Run,
-    ) -> Result<Vec<(Ranked, f64, Option<f64>)>> {
-        let words: rustc_hash::FxHashMap<u64, f64> =
-            ranked.iter().map(|ranked| (ranked.number, ranked.score)).collect();
-        let mut pool: Vec<Ranked> = best(ranked, POOL);
-        let rows: Vec<usize> = pool.iter().filter_map(|ranked| vectors.row_of(ranked.number)).collect();
-        let (nearest, cosines) = vectors.nearest(query, POOL, &rows, run)?;
-        let mut cosine_of: rustc_hash::FxHashMap<u64, f64> =
-            rows.iter().zip(cosines).map(|(&row, cosine)| (vectors.number(row), cosine)).collect();
-        for (score, row) in nearest {
-            cosine_of.insert(vectors.number(row), score);
-            pool.push(Ranked { score, number: vectors.number(row), place: vectors.place(row) });
-        }
-        pool.sort_by_key(|ranked| ranked.number);
-        pool.dedup_by_key(|ranked| ranked.number);
-        let both: Vec<(f64, f64)> = pool
-            .iter()
-            .map(|ranked| {
-                let words = words.get(&ranked.number).copied();
-                let words = words.unwrap_or_else(|| scorer.whole(self.length(ranked.place)));
-                (words, cosine_of.get(&ranked.number).copied().unwrap_or(0.0))
-            })
-            .collect();
-        let word = unit(both.iter().map(|both| both.0));
-        let vector = unit(both.iter().map(|both| both.1));
-        let mixed = pool.iter().zip(&both).map(|(ranked, &(words, cosine))| {
-            let score = (1.0 - lambda) * word(words) + lambda * vector(cosine);
-            (Ranked { score, ..*ranked }, words, Some(cosine))
-        });
-        Ok(in_order(mixed.collect()))
-    }
-
-    /// The language model and the vectors mixed word by word, over the best documents by words and by vectors.
-    fn mix_probabilities(
-        &self,
-        query: &str,
-        ranked: Vec<Ranked>,
-        found: &[Found],
-        how: &Search,
-        vectors: &Vectors,
-        run: &Run,
-    ) -> Result<Vec<(Ranked, f64, Option<f64>)>> {
-        // The order by cosines only decides who takes part.
-        let scorer = Scorer::new(how.ranking, how.form, found, self);
-        let pool = self.mix_scores(query, ranked, &scorer, 0.5, vectors, run)?;
-        let rows: Vec<usize> = pool.iter().filter_map(|(ranked, ..)| vectors.row_of(ranked.number)).collect();
-        let terms: Vec<&str> = found.iter().map(|found| found.term.as_str()).collect();
-        let from_vectors = vectors.word_probabilities(&terms, &rows, run)?;
-        let tokens = self.tokens() as f64;
-        let weights: f64 = found.iter().map(|found| found.weight).sum();
-        let mut mixed = Vec::with_capacity(pool.len());
-        for (at, &(ranked, words, cosine)) in pool.iter().enumerate() {
-            let length = f64::from(self.length(ranked.place));
-            let mut score = 0.0;
-            for (found, from_vectors) in found.iter().zip(&from_vectors) {
-                let everywhere = found.occurrences as f64 / tokens;
-                let tf = f64::from(count_in(found, ranked.place));
-                let from_words = match how.ranking {
-                    Ranking::Dirichlet { mu } => (tf + mu * everywhere) / (length + mu),
-                    Ranking::JelinekMercer { lambda } => {
-                        lambda * everywhere + if length > 0.0 { (1.0 - lambda) * tf / length } else { 0.0 }
-                    }
-                    // Refused by `check`.
-                    Ranking::Bm25 { .. } => 0.0,
-                };
-                let probability = (1.0 - how.lambda) * from_words + how.lambda * from_vectors[at];
-                score += found.weight / weights
-                    * if how.form == Form::Log { probability.max(f64::MIN_POSITIVE).ln() } else { probability };
-            }
-            mixed.push((Ranked { score, ..ranked }, words, cosine));
-        }
-        Ok(in_order(mixed))
-    }
-
-    fn hit(&self, answer: &Answer, (ranked, words, cosine): (Ranked, f64, Option<f64>)) -> Result<Hit> {
+    fn hit(&self, answer: &Answer, Mixed { ranked, words, cosine }: Mixed) -> Result<Hit> {
         let document = self.document(ranked.place)?;
         let length = self.length(ranked.place);
         let mut terms: Vec<Part> = Vec::new();
-        for found in &answer.found {
+        for found in answer.found.iter() {
             let count = count_in(found, ranked.place);
             if count > 0 {
                 let adds = answer.scorer.part(found)(count, length);
@@ -257,22 +138,4 @@ impl Searcher {
         terms.truncate(REASONS);
         Ok(Hit { id: document.id, score: ranked.score, words, cosine, terms, text: document.text })
     }
-}
-
-/// How often a document holds a term.
-fn count_in(found: &Found, place: Place) -> u32 {
-    let Some(list) = found.lists.get(place.segment as usize) else { return 0 };
-    list.docs.binary_search(&place.doc).map_or(0, |at| list.counts[at])
-}
-
-/// Brings values to 0 … 1; all the same become 0.
-fn unit(values: impl Iterator<Item = f64> + Clone) -> impl Fn(f64) -> f64 {
-    let low = values.clone().fold(f64::INFINITY, f64::min);
-    let high = values.fold(f64::NEG_INFINITY, f64::max);
-    move |value| if high > low { (value - low) / (high - low) } else { 0.0 }
-}
-
-fn in_order(mut mixed: Vec<(Ranked, f64, Option<f64>)>) -> Vec<(Ranked, f64, Option<f64>)> {
-    mixed.sort_by(|(a, ..), (b, ..)| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number)));
-    mixed
 }

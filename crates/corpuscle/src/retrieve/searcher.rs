@@ -16,6 +16,15 @@ use crate::{Error, Result, Run};
 
 /// Blocks of texts that stay unpacked.
 const CACHED_BLOCKS: usize = 16;
+/// Ids that are remembered.
+const CACHED_IDS: usize = 1_000_000;
+/// Unknown ids from which on all are read.
+const MANY_IDS: usize = 100;
+/// Documents that stay cut into words.
+const CACHED_TERMS: usize = 4096;
+
+/// Terms of a document with their counts.
+type TermCounts = Vec<(String, f64)>;
 
 /// The documents of an index as they were when it was opened; later commits change nothing here.
 pub struct Searcher {
@@ -26,6 +35,10 @@ pub struct Searcher {
     tokens: u64,
     /// Collection frequencies that feedback asked for; each costs a walk through a list of postings.
     frequencies: Mutex<FxHashMap<String, u64>>,
+    /// Ids that were asked for; each costs unpacking a block of texts.
+    ids: Mutex<FxHashMap<Place, String>>,
+    /// The terms of documents that feedback asked for.
+    cut: Mutex<FxHashMap<Place, Arc<TermCounts>>>,
 }
 
 impl std::fmt::Debug for Searcher {
@@ -38,11 +51,27 @@ impl std::fmt::Debug for Searcher {
 pub(super) struct Segment {
     reader: SegmentReader,
     inverted: Arc<InvertedIndexReader>,
+    ids: Arc<InvertedIndexReader>,
     store: StoreReader,
     /// Tokens of each document.
     pub(super) lengths: Vec<u32>,
     /// When each document came in.
     pub(super) numbers: Vec<u64>,
+    /// Memory of queries before, a NaN for each document: filling eight bytes for each of a million would take most of a query's time.
+    scratch: Mutex<Vec<Vec<f64>>>,
+}
+
+impl Segment {
+    /// A NaN for each document.
+    pub(super) fn scratch(&self) -> Vec<f64> {
+        let kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.unwrap_or_else(|| vec![f64::NAN; self.lengths.len()])
+    }
+
+    /// Takes such memory back.
+    pub(super) fn give_back(&self, values: Vec<f64>) {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+    }
 }
 
 /// Where a document is.
@@ -90,14 +119,17 @@ impl Searcher {
             tokens += reader.doc_ids_alive().map(|doc| u64::from(lengths[doc as usize])).sum::<u64>();
             segments.push(Segment {
                 inverted: reader.inverted_index(index.fields.terms).map_err(refused)?,
+                ids: reader.inverted_index(index.fields.id).map_err(refused)?,
                 store: reader.get_store_reader(CACHED_BLOCKS).map_err(|e| Error::index(e.to_string()))?,
                 numbers: column("number")?,
                 lengths,
+                scratch: Mutex::default(),
                 reader: reader.clone(),
             });
         }
         let words = index.about().words.clone();
-        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies: Mutex::default() })
+        let (frequencies, ids, cut) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies, ids, cut })
     }
 
     /// How many documents there are.
@@ -122,6 +154,20 @@ impl Searcher {
                     terms.push((word, 1.0));
                 }
             }
+        }
+        Ok(terms)
+    }
+
+    /// The terms of a document.
+    pub(super) fn terms_in(&self, place: Place) -> Result<Arc<Vec<(String, f64)>>> {
+        let known = self.cut.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+        if let Some(terms) = known {
+            return Ok(terms);
+        }
+        let terms = Arc::new(self.terms_of(&self.document(place)?.text)?);
+        let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        if cut.len() < CACHED_TERMS {
+            cut.insert(place, Arc::clone(&terms));
         }
         Ok(terms)
     }
@@ -220,20 +266,80 @@ impl Searcher {
         Ok(Document::new(stored(&document, self.fields.id), stored(&document, self.fields.text)))
     }
 
-    /// The text of the document with an id.
-    pub fn text(&self, id: &str) -> Result<Option<String>> {
+    /// The ids of documents.
+    pub(super) fn ids_of(&self, places: &[Place]) -> Result<Vec<String>> {
+        self.know_ids(places)?;
+        let known: Vec<Option<String>> = {
+            let cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+            places.iter().map(|place| cache.get(place).cloned()).collect()
+        };
+        let mut ids = Vec::with_capacity(places.len());
+        let mut new = Vec::new();
+        for (&place, known) in places.iter().zip(known) {
+            ids.push(match known {
+                Some(id) => id,
+                None => {
+                    let id = self.document(place)?.id;
+                    new.push((place, id.clone()));
+                    id
+                }
+            });
+        }
+        let mut cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() < CACHED_IDS {
+            cache.extend(new);
+        }
+        Ok(ids)
+    }
+
+    /// Where many ids are asked for that are not known yet, all are read from the list of ids, which is sooner done than unpacking
+    /// the texts of these.
+    fn know_ids(&self, places: &[Place]) -> Result<()> {
+        let mut cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = places.iter().filter(|place| !cache.contains_key(place)).count();
+        if unknown < MANY_IDS || self.documents as usize > CACHED_IDS {
+            return Ok(());
+        }
+        let failed = |e: std::io::Error| Error::index(e.to_string());
+        for (number, segment) in (0u32..).zip(&self.segments) {
+            let mut ids = segment.ids.terms().stream().map_err(failed)?;
+            while ids.advance() {
+                let info = ids.value().clone();
+                let list = segment.ids.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
+                let mut list = list.map_err(failed)?;
+                while list.doc() != TERMINATED {
+                    let place = Place { segment: number, doc: list.doc() };
+                    cache.insert(place, String::from_utf8_lossy(ids.key()).into_owned());
+                    list.advance();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the document with an id is.
+    fn find_id(&self, id: &str) -> Result<Option<Place>> {
         let term = Term::from_field_text(self.fields.id, id);
         for (number, segment) in (0u32..).zip(&self.segments) {
-            let inverted = segment.reader.inverted_index(self.fields.id).map_err(refused)?;
-            let list = inverted.read_postings(&term, IndexRecordOption::Basic);
+            let list = segment.ids.read_postings(&term, IndexRecordOption::Basic);
             let Some(mut list) = list.map_err(|e| Error::index(e.to_string()))? else { continue };
             while list.doc() != TERMINATED {
                 if !segment.reader.is_deleted(list.doc()) {
-                    return Ok(Some(self.document(Place { segment: number, doc: list.doc() })?.text));
+                    return Ok(Some(Place { segment: number, doc: list.doc() }));
                 }
                 list.advance();
             }
         }
         Ok(None)
+    }
+
+    /// Whether there is a document with an id.
+    pub fn has(&self, id: &str) -> Result<bool> {
+        Ok(self.find_id(id)?.is_some())
+    }
+
+    /// The text of the document with an id.
+    pub fn text(&self, id: &str) -> Result<Option<String>> {
+        self.find_id(id)?.map(|place| Ok(self.document(place)?.text)).transpose()
     }
 }

@@ -325,11 +325,8 @@ fn words_of_the_index_are_kept_with_it() {
     assert_eq!(found[0].terms.iter().map(|part| part.term.as_str()).collect::<Vec<_>>(), ["cat", "run"]);
 }
 
-#[test]
-fn constants_are_chosen_by_other_queries_than_they_are_measured_on() {
-    let documents = documents();
-    let (_folder, index) = indexed(&documents);
-    let searcher = index.searcher().unwrap();
+/// Twelve documents as queries, those of the same label relevant, and one query without a relevant document.
+fn judged(documents: &[Document]) -> Judged {
     let labels: Vec<&str> =
         documents.iter().map(|d| d.labels.as_deref().and_then(|l| l.first()).map_or("", String::as_str)).collect();
     let mut qrels = trec::Qrels::new();
@@ -341,12 +338,107 @@ fn constants_are_chosen_by_other_queries_than_they_are_measured_on() {
         queries.push((id, documents[row].text.clone()));
     }
     queries.push(("nothing".into(), "relevant".into()));
-    let judged = Judged::new(queries, qrels).unwrap();
+    Judged::new(queries, qrels).unwrap()
+}
+
+fn model(documents: &[Document], recipe: &str) -> crate::recipe::Model {
+    let recipe = Recipe::parse(recipe).unwrap();
+    let corpus = Corpus::read(documents.iter().cloned().map(Ok), recipe.words(), &run()).unwrap();
+    recipe.fit(&corpus, &run()).unwrap()
+}
+
+#[test]
+fn constants_are_chosen_by_other_queries_than_they_are_measured_on() {
+    let documents = documents();
+    let (_folder, index) = indexed(&documents);
+    let searcher = index.searcher().unwrap();
+    let judged = judged(&documents);
     assert_eq!(judged.len(), 12);
     let how = Search { ranking: Ranking::DIRICHLET, ..Search::default() };
-    let tuned = tune(&judged, &searcher, &how, None, &run()).unwrap();
-    assert_eq!(tuned.queries.len(), 12);
+    let tuned = tune(&judged, &searcher, &how, &[], &run()).unwrap();
+    assert_eq!((tuned.queries.len(), tuned.chosen_vectors), (12, None));
     assert!(tuned.mean.average_precision > 0.1 && tuned.mean.average_precision < 1.0);
     let first: Vec<_> = judged.evaluate(&searcher, &tuned.chosen[0], None, &run()).unwrap();
     assert_eq!(tuned.queries[0], first[0]);
+    // With vectors: what was worked out once for all shares is what one share alone gives, query by query.
+    let vectors = ["tfidf | lsi(5)", "tfidf | lsi(20)"].map(|recipe| {
+        Vectors::of(&searcher, model(&documents, recipe), &run()).unwrap().with_words(&searcher, &run()).unwrap()
+    });
+    let both: Vec<&Vectors> = vectors.iter().collect();
+    for mix in [Mix::Scores, Mix::Probabilities] {
+        for feedback in [None, Some(Feedback::MIXTURE)] {
+            let how = Search { mix, feedback, ..how };
+            let tuned = tune(&judged, &searcher, &how, &both, &run()).unwrap();
+            let numbers = tuned.chosen_vectors.unwrap();
+            for half in [0, 1] {
+                let alone = Some(both[numbers[half]]);
+                let figures = judged.evaluate(&searcher, &tuned.chosen[half], alone, &run()).unwrap();
+                let own = |list: &[(String, crate::metrics::RetrievalFigures)]| {
+                    list.iter().skip(half).step_by(2).cloned().collect::<Vec<_>>()
+                };
+                assert_eq!(own(&tuned.queries), own(&figures), "{mix:?} {feedback:?}");
+            }
+            let better = tune(&judged, &searcher, &how, &both[1..], &run()).unwrap();
+            assert_eq!(better.chosen_vectors, Some([0, 0]));
+        }
+    }
+}
+
+#[test]
+fn kept_vectors_are_those_that_were_made() {
+    let documents = documents();
+    let (folder, index) = indexed(&documents);
+    let path = folder.path().join("m.model");
+    model(&documents, "tfidf | lsi(5)").save(&path).unwrap();
+    let load = || crate::recipe::Model::load(&path, &run()).unwrap();
+    let searcher = index.searcher().unwrap();
+    let how = Search::default();
+    let found = |searcher: &Searcher, vectors: &Vectors| {
+        searcher.ids("my parcel never arrived", &how, Some(vectors), 50, &run()).unwrap()
+    };
+    let fresh = found(&searcher, &Vectors::of(&searcher, load(), &run()).unwrap());
+    let files = || std::fs::read_dir(index.folder()).unwrap().count();
+    let before = files();
+    for _ in 0..2 {
+        let kept = Vectors::kept(index.folder(), &searcher, load(), &run()).unwrap();
+        assert_eq!((found(&searcher, &kept), files()), (fresh.clone(), before + 1));
+    }
+    // A document less: the same file, other rows.
+    let mut writer = index.writer(&run()).unwrap();
+    writer.delete(&fresh[0].0).unwrap();
+    writer.commit().unwrap();
+    let searcher = index.searcher().unwrap();
+    let kept = Vectors::kept(index.folder(), &searcher, load(), &run()).unwrap();
+    assert!(found(&searcher, &kept).iter().all(|(id, _)| *id != fresh[0].0));
+    // A model that was never in a file has no name to keep its vectors under.
+    let count = files();
+    Vectors::kept(index.folder(), &searcher, model(&documents, "tfidf | lsi(6)"), &run()).unwrap();
+    assert_eq!(files(), count);
+}
+
+#[test]
+fn a_table_of_retrieval_is_run_and_its_claims_are_tested() {
+    let documents = documents();
+    let json = |claims: &str| {
+        format!(
+            "{{\"name\":\"t\",\"title\":\"t\",\"paper\":\"p\",\"words\":\"words\",\"note\":\"\",\"paper_collections\":[\"A\"],
+            \"collections\":[{{\"name\":\"c\",\"documents\":\"d\",\"queries\":\"q\",\"qrels\":\"r\"}}],
+            \"vectors\":[{{\"name\":\"lsi\",\"recipes\":[\"tfidf | lsi(20)\"]}}],
+            \"systems\":[{{\"name\":\"LM\",\"paper\":[0.3]}},{{\"name\":\"LM + LSI\",\"vectors\":\"lsi\"}}],
+            \"claims\":[{claims}]}}"
+        )
+    };
+    let claim = "{\"better\":\"LM + LSI\",\"than\":\"LM\"},{\"better\":\"LM\",\"than\":\"LM + LSI\"}";
+    let protocol = SearchProtocol::parse(&json(claim)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let judged = judged(&documents);
+    let data = (judged.queries().to_vec(), judged.qrels().clone());
+    let collection = &protocol.collections[0];
+    let figures = protocol.run(collection, &documents, data, &folder.path().join("i"), false, &run()).unwrap();
+    assert_eq!((figures.queries, figures.systems.len()), (12, 2));
+    let claims = protocol.test(&[figures]).unwrap();
+    assert!(claims[0].holds && !claims[1].holds, "{claims:?}");
+    for wrong in ["{\"better\":\"LM\",\"than\":\"nobody\"}", "{\"better\":\"LM\"}"] {
+        assert!(SearchProtocol::parse(&json(wrong)).is_err());
+    }
 }

@@ -3,8 +3,10 @@
 //! The queries are halved (every second one of those that have a relevant document); what is chosen on one half by mean average
 //! precision is measured on the other, both ways, so that no query judges what it helped to choose.
 
+use rayon::prelude::*;
 use serde::Serialize;
 
+use super::answer::Asked;
 use super::rank::Ranking;
 use super::search::{Mix, Search};
 use super::searcher::Searcher;
@@ -44,6 +46,8 @@ pub struct Tuned {
     pub mean: RetrievalFigures,
     /// Chosen on all queries: what to use from now on.
     pub all: Search,
+    /// Which of the vectors were chosen with them, where there were some.
+    pub chosen_vectors: Option<[usize; 2]>,
 }
 
 impl Judged {
@@ -73,6 +77,11 @@ impl Judged {
         &self.queries
     }
 
+    /// The judgements.
+    pub fn qrels(&self) -> &Qrels {
+        &self.qrels
+    }
+
     /// The figures of one query's documents.
     pub fn figures(&self, id: &str, found: &[(String, f64)]) -> Option<RetrievalFigures> {
         RetrievalFigures::of(found, self.qrels.get(id)?)
@@ -86,12 +95,33 @@ impl Judged {
         vectors: Option<&Vectors>,
         run: &Run,
     ) -> Result<Vec<(String, RetrievalFigures)>> {
-        let mut figures = Vec::with_capacity(self.queries.len());
-        for (id, text) in &self.queries {
-            let found = searcher.ids(text, how, vectors, DEPTH, run)?;
-            figures.extend(self.figures(id, &found).map(|of| (id.clone(), of)));
-        }
-        Ok(figures)
+        let ways = self.evaluate_ways(searcher, &[*how], vectors, run)?;
+        Ok(ways.into_iter().flat_map(|(id, figures)| figures.into_iter().map(move |of| (id.clone(), of))).collect())
+    }
+
+    /// The figures of each query by each way of ranking. Queries go in parallel; what they need from the index and the vectors is
+    /// worked out once for all ways.
+    pub fn evaluate_ways(
+        &self,
+        searcher: &Searcher,
+        ways: &[Search],
+        vectors: Option<&Vectors>,
+        run: &Run,
+    ) -> Result<Vec<(String, Vec<RetrievalFigures>)>> {
+        let quiet = run.quiet();
+        let one = |(id, text): &(String, String)| -> Result<(String, Vec<RetrievalFigures>)> {
+            run.check()?;
+            let mut asked = Asked::new(searcher, text, vectors, &quiet)?;
+            let mut figures = Vec::with_capacity(ways.len());
+            for how in ways {
+                let found = searcher.named(&asked.answer(how, DEPTH)?)?;
+                let of = self.figures(id, &found);
+                figures.push(of.ok_or_else(|| Error::data(format!("the query `{id}` has no relevant document")))?);
+            }
+            run.advance(1);
+            Ok((id.clone(), figures))
+        };
+        run.stage("queries", Some(self.queries.len() as u64), || self.queries.par_iter().map(one).collect())
     }
 }
 
@@ -105,60 +135,62 @@ fn candidates(how: &Search) -> Vec<Search> {
     rankings.into_iter().map(|ranking| Search { ranking, ..*how }).collect()
 }
 
-/// Chooses the constants of a ranking, and with vectors their share.
-pub fn tune(judged: &Judged, searcher: &Searcher, how: &Search, vectors: Option<&Vectors>, run: &Run) -> Result<Tuned> {
+/// Chooses the constants of a ranking, and with vectors which of them and their share.
+pub fn tune(judged: &Judged, searcher: &Searcher, how: &Search, vectors: &[&Vectors], run: &Run) -> Result<Tuned> {
     if judged.len() < 2 {
         return Err(Error::data("two halves need at least two judged queries"));
     }
-    // Constants are chosen without vectors, then the share with these constants: a sum of trials instead of their product.
-    let words = tried(judged, searcher, &candidates(how), None, run)?;
-    let pick = |of: &[Vec<f64>], half: &dyn Fn(usize) -> bool| {
-        let worth = |values: &Vec<f64>| -> f64 {
-            values.iter().enumerate().filter(|(query, _)| half(*query)).map(|(_, value)| value).sum()
-        };
-        // Of equal ones the first.
-        (0..of.len()).fold(0, |best, number| if worth(&of[number]) > worth(&of[best]) { number } else { best })
+    // Constants are chosen without vectors, then the share with these constants: a sum of trials instead of their product. The
+    // second form mixes with vectors only, so without them it is the first.
+    let rankings = candidates(how);
+    let words: Vec<Search> = rankings.iter().map(|&ranking| Search { mix: Mix::Scores, ..ranking }).collect();
+    let words = judged.evaluate_ways(searcher, &words, None, run)?;
+    let best = HALVES.map(|half| pick(&words, (0..rankings.len()).collect(), half));
+    let (mut ways, mut figures, mut chosen) = (rankings, words, best);
+    if !vectors.is_empty() {
+        let mut different = best.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        let shares = |&number: &usize| SHARES.map(|lambda| Search { lambda, ..ways[number] });
+        let tried: Vec<Search> = different.iter().flat_map(shares).collect();
+        // The ways of all vectors stand one after the other.
+        figures = judged.queries.iter().map(|(id, _)| (id.clone(), Vec::new())).collect();
+        for &vectors in vectors {
+            let more = judged.evaluate_ways(searcher, &tried, Some(vectors), run)?;
+            figures.iter_mut().zip(more).for_each(|(all, (_, more))| all.1.extend(more));
+        }
+        for ((chosen, best), half) in chosen.iter_mut().zip(best).zip(HALVES) {
+            let start = SHARES.len() * different.iter().position(|&number| number == best).unwrap_or(0);
+            let own = (0..vectors.len()).flat_map(|at| (start..start + SHARES.len()).map(move |way| (at, way)));
+            let places: Vec<usize> = own.map(|(at, way)| at * tried.len() + way).collect();
+            *chosen = pick(&figures, places, half);
+        }
+        ways = vectors.iter().flat_map(|_| tried.clone()).collect();
+    }
+    let per_vectors = ways.len() / vectors.len().max(1);
+    let chosen_vectors = (!vectors.is_empty()).then(|| [chosen[0] / per_vectors, chosen[1] / per_vectors]);
+    let measured = |(number, (id, ways)): (usize, &(String, Vec<RetrievalFigures>))| {
+        (id.clone(), ways[chosen[number % 2]].clone())
     };
-    let halves: [&dyn Fn(usize) -> bool; 3] = [&|query| query % 2 == 1, &|query| query % 2 == 0, &|_| true];
-    let mut chosen = Vec::with_capacity(3);
-    for half in halves {
-        let best = candidates(how)[pick(&words, half)];
-        chosen.push(match vectors {
-            None => best,
-            Some(_) => {
-                let shares: Vec<Search> = SHARES.map(|lambda| Search { lambda, ..best }).to_vec();
-                let worth = tried(judged, searcher, &shares, vectors, run)?;
-                shares[pick(&worth, half)]
-            }
-        });
-    }
-    let mut queries: Vec<(String, RetrievalFigures)> = Vec::with_capacity(judged.len());
-    for (number, (id, text)) in judged.queries.iter().enumerate() {
-        let found = searcher.ids(text, &chosen[number % 2], vectors, DEPTH, run)?;
-        queries.extend(judged.figures(id, &found).map(|figures| (id.clone(), figures)));
-    }
+    let queries: Vec<(String, RetrievalFigures)> = figures.iter().enumerate().map(measured).collect();
     let mean = RetrievalFigures::mean(queries.iter().map(|(_, figures)| figures));
-    Ok(Tuned { chosen: [chosen[0], chosen[1]], queries, mean, all: chosen[2] })
+    Ok(Tuned { chosen: [ways[chosen[0]], ways[chosen[1]]], queries, mean, all: ways[chosen[2]], chosen_vectors })
 }
 
-/// Average precision of each way to rank on each query.
-fn tried(
-    judged: &Judged,
-    searcher: &Searcher,
-    ways: &[Search],
-    vectors: Option<&Vectors>,
-    run: &Run,
-) -> Result<Vec<Vec<f64>>> {
-    let mut all = Vec::with_capacity(ways.len());
-    run.watch("tune", Some(ways.len() as u64), || -> Result<()> {
-        for way in ways {
-            // Without a language model in it, the second form does not depend on the share at all.
-            let way = Search { mix: if vectors.is_none() { Mix::Scores } else { way.mix }, ..*way };
-            let figures = judged.evaluate(searcher, &way, vectors, &run.quiet())?;
-            all.push(figures.into_iter().map(|(_, figures)| figures.average_precision).collect());
-            run.advance(1);
+/// The queries that choose: for the first, third and so on, for the others, and for what is used from now on.
+const HALVES: [fn(usize) -> bool; 3] = [|query| query % 2 == 1, |query| query % 2 == 0, |_| true];
+
+/// The way with the best mean average precision on the queries that choose; of equal ones the first.
+fn pick(figures: &[(String, Vec<RetrievalFigures>)], ways: Vec<usize>, half: fn(usize) -> bool) -> usize {
+    let worth = |way: usize| -> f64 {
+        let chooses = figures.iter().enumerate().filter(|(query, _)| half(*query));
+        chooses.map(|(_, (_, ways))| ways[way].average_precision).sum()
+    };
+    let mut best = (0, f64::NEG_INFINITY);
+    for way in ways {
+        if worth(way) > best.1 {
+            best = (way, worth(way));
         }
-        Ok(())
-    })?;
-    Ok(all)
+    }
+    best.0
 }

@@ -3,7 +3,7 @@
 //! Any representation will do: the rows a model makes of the stored texts, at unit length. A query is represented as a text
 //! like any other. The nearest documents are found exactly ([`Nearest`]); of equal ones those that came in first are first.
 
-use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::nearest::Nearest;
 use super::searcher::{Place, Searcher};
@@ -13,11 +13,13 @@ use crate::{Error, Result, Run};
 
 /// Documents represented together.
 const BATCH: usize = 4096;
-/// Documents times words for which the probabilities of words are worked out: beyond, it would take hours.
-const MOST_PAIRS: usize = 500_000_000;
+/// Documents times words for which the probabilities of words are worked out: four bytes of memory each.
+const MOST_PAIRS: usize = 100_000_000;
+/// Words represented together.
+const WORDS: usize = 256;
 
 /// A cosine and the row that has it.
-type Near = (f64, usize);
+pub(super) type Near = (f64, usize);
 
 /// Vectors of all documents of a [`Searcher`].
 #[derive(Debug)]
@@ -27,8 +29,26 @@ pub struct Vectors {
     /// The numbers of the documents, ascending; one for each row.
     numbers: Vec<u64>,
     places: Vec<Place>,
-    /// log Σ_w exp(w · d) of each document, once somebody asks for probabilities of words.
-    normalisers: Option<Vec<f64>>,
+    /// Once somebody asks for probabilities of words.
+    words: Option<Words>,
+}
+
+/// Words against documents.
+#[derive(Debug)]
+struct Words {
+    places: FxHashMap<String, usize>,
+    /// Documents × words, for one batch of words after the other.
+    products: Vec<Dense>,
+    /// log Σ_w exp(w · d) of each document.
+    normalisers: Vec<f64>,
+}
+
+/// One query among the vectors of documents.
+pub(super) struct Similar<'a> {
+    vectors: &'a Vectors,
+    query: Matrix,
+    nearest: Vec<Near>,
+    known: FxHashMap<usize, f64>,
 }
 
 impl Vectors {
@@ -52,7 +72,18 @@ impl Vectors {
         })?;
         let Some(rows) = rows else { return Err(Error::data("the index has no documents to represent")) };
         let (numbers, places) = all.into_iter().unzip();
-        Ok(Vectors { model, rows: Nearest::new(rows), numbers, places, normalisers: None })
+        Ok(Vectors { model, rows: Nearest::new(rows), numbers, places, words: None })
+    }
+
+    /// Rows of unit length that are known already; one for each document, in the order in which they came in.
+    pub(super) fn known(searcher: &Searcher, model: Model, rows: Matrix) -> Self {
+        let (numbers, places) = searcher.places().into_iter().unzip();
+        Vectors { model, rows: Nearest::of_unit_rows(rows), numbers, places, words: None }
+    }
+
+    /// The rows at unit length.
+    pub(super) fn rows(&self) -> &Matrix {
+        self.rows.rows()
     }
 
     /// The model.
@@ -72,68 +103,81 @@ impl Vectors {
         self.numbers.binary_search(&number).ok()
     }
 
-    /// A text as a row of unit length.
-    fn represent(&self, texts: &[&str], run: &Run) -> Result<Matrix> {
+    /// Texts as rows of unit length.
+    fn represent<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Matrix> {
         let mut rows = self.model.represent_texts(texts, &run.quiet())?;
         rows.normalize_rows();
         Ok(rows)
     }
 
-    /// The nearest documents of a text, and the cosines of the rows asked for beside them.
-    pub(super) fn nearest(&self, text: &str, count: usize, rows: &[usize], run: &Run) -> Result<(Vec<Near>, Vec<f64>)> {
+    /// A query's place among the documents: its nearest, and its cosine with any.
+    pub(super) fn similar(&self, text: &str, count: usize, run: &Run) -> Result<Similar<'_>> {
         let query = self.represent(&[text], run)?;
-        let query = query.row(0);
-        let nearest = self.rows.of(&query, count, run)?;
-        Ok((nearest, rows.iter().map(|&row| self.rows.rows().row(row).inner(&query)).collect()))
+        let nearest = self.rows.of(&query.row(0), count, run)?;
+        let known = nearest.iter().map(|&(cosine, row)| (row, cosine)).collect();
+        Ok(Similar { vectors: self, query, nearest, known })
     }
 
-    /// Works out Σ_w exp(w · d) over the vocabulary for every document, which probabilities of words need ([`Mix::Probabilities`](super::Mix::Probabilities)).
+    /// Works out softmax over the vocabulary of word · document, which the mixture of probabilities needs ([`Mix::Probabilities`](super::Mix::Probabilities)).
     pub fn with_words(mut self, searcher: &Searcher, run: &Run) -> Result<Self> {
         let vocabulary = searcher.vocabulary()?;
-        if vocabulary.len().saturating_mul(self.rows.rows().rows()) > MOST_PAIRS {
+        let documents = self.rows.rows().rows();
+        if vocabulary.len().saturating_mul(documents) > MOST_PAIRS {
             return Err(Error::data(format!(
-                "{} documents and {} words are too many for probabilities of words from vectors; mix scores instead",
-                self.rows.rows().rows(),
+                "{documents} documents and {} words are too many for probabilities of words from vectors; mix scores instead",
                 vocabulary.len()
             )));
         }
-        let mut sums = vec![0f64; self.rows.rows().rows()];
+        let mut products = Vec::with_capacity(vocabulary.len().div_ceil(WORDS));
+        let mut sums = vec![0f64; documents];
         run.watch("words", Some(vocabulary.len() as u64), || -> Result<()> {
-            for batch in vocabulary.chunks(256) {
+            for batch in vocabulary.chunks(WORDS) {
                 run.check()?;
-                let texts: Vec<&str> = batch.iter().map(String::as_str).collect();
-                let words = self.represent(&texts, run)?;
+                let words = self.represent(batch, run)?;
                 // One product of documents with a batch of words: weights are a column for each word.
                 let mut weights = Dense::zeros(self.rows.rows().cols(), batch.len());
                 for word in 0..batch.len() {
-                    let mut column = vec![0f32; self.rows.rows().cols()];
-                    words.row(word).add_to(1.0, &mut column);
-                    for (at, value) in column.into_iter().enumerate() {
-                        weights.row_mut(at)[word] = value;
-                    }
+                    words.row(word).for_each(|at, value| weights.row_mut(at)[word] = value);
                 }
-                let products = run.install(|| self.rows.rows().multiply(&weights, &vec![0.0; batch.len()]))?;
+                let product = run.install(|| self.rows.rows().multiply(&weights, &vec![0.0; batch.len()]))?;
                 for (row, sum) in sums.iter_mut().enumerate() {
-                    *sum += products.row(row).iter().map(|&product| f64::from(product).exp()).sum::<f64>();
+                    *sum += product.row(row).iter().map(|&product| f64::from(product).exp()).sum::<f64>();
                 }
+                products.push(product);
                 run.advance(batch.len() as u64);
             }
             Ok(())
         })?;
-        self.normalisers = Some(sums.into_iter().map(f64::ln).collect());
+        let places = vocabulary.into_iter().enumerate().map(|(place, word)| (word, place)).collect();
+        self.words = Some(Words { places, products, normalisers: sums.into_iter().map(f64::ln).collect() });
         Ok(self)
     }
 
-    /// softmax over the vocabulary of word · document: for each term, its probability in each of the rows asked for.
-    pub(super) fn word_probabilities(&self, terms: &[&str], rows: &[usize], run: &Run) -> Result<Vec<Vec<f64>>> {
-        let Some(normalisers) = &self.normalisers else {
+    /// The probability of a term in each row.
+    pub(super) fn probabilities(&self, term: &str) -> Result<impl Fn(usize) -> f64 + use<'_>> {
+        let Some(words) = &self.words else {
             return Err(Error::data("the probabilities of words were not worked out for these vectors"));
         };
-        let words = self.represent(terms, run)?;
-        let of = |term: usize| {
-            let word = words.row(term);
-            rows.iter().map(|&row| (self.rows.rows().row(row).inner(&word) - normalisers[row]).exp()).collect()
-        };
-        Ok(run.install(|| (0..terms.len()).into_par_iter().map(of).collect()))
+        let place = words.places.get(term).copied();
+        Ok(move |row: usize| {
+            let product = place.map_or(0.0, |place| f64::from(words.products[place / WORDS].row(row)[place % WORDS]));
+            (product - words.normalisers[row]).exp()
+        })
+    }
+}
+
+impl<'a> Similar<'a> {
+    pub(super) fn vectors(&self) -> &'a Vectors {
+        self.vectors
+    }
+
+    pub(super) fn nearest(&self) -> &[Near] {
+        &self.nearest
+    }
+
+    /// The cosine with a row; worked out once.
+    pub(super) fn cosine(&mut self, row: usize) -> f64 {
+        let (vectors, query) = (self.vectors, &self.query);
+        *self.known.entry(row).or_insert_with(|| vectors.rows.rows().row(row).inner(&query.row(0)))
     }
 }

@@ -19,7 +19,8 @@ pub(super) enum Class {
     Joiner,
     /// The apostrophe.
     Apostrophe,
-    /// A letter or number of a script that writes without spaces: Chinese characters, kana and their kin.
+    /// A letter of a script that writes without spaces between words: Chinese characters, kana and their kin (their numbers too),
+    /// Thai, Lao, Khmer and Burmese.
     Unspaced,
 }
 
@@ -54,6 +55,7 @@ fn work_out(c: char) -> Class {
     }
     match c.general_category_group() {
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number if is_unspaced(c) => Class::Unspaced,
+        GeneralCategoryGroup::Letter if is_south_east_asian(c) => Class::Unspaced,
         GeneralCategoryGroup::Letter => Class::Letter,
         GeneralCategoryGroup::Number => Class::Number,
         GeneralCategoryGroup::Mark => Class::Mark,
@@ -68,6 +70,17 @@ fn is_unspaced(c: char) -> bool {
         | '\u{3041}'..='\u{30FF}' | '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31BF}' | '\u{31F0}'..='\u{31FF}'
         | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9F}'
         | '\u{16FE0}'..='\u{18DFF}' | '\u{1AFF0}'..='\u{1B2FF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+/// Thai, Lao, Burmese and Khmer, by their blocks. Their digits are numbers as everywhere.
+fn is_south_east_asian(c: char) -> bool {
+    matches!(c, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{A9E0}'..='\u{A9FF}'
+        | '\u{AA60}'..='\u{AA7F}')
+}
+
+/// Whether the letter after this mark stands below the one before it and so belongs to it: the Khmer coeng, the Burmese virama.
+pub(super) fn stacks(c: char) -> bool {
+    matches!(c, '\u{17D2}' | '\u{1039}')
 }
 
 #[cfg(test)]
@@ -87,6 +100,13 @@ mod tests {
             ('漢', Class::Unspaced),
             ('カ', Class::Unspaced),
             ('ー', Class::Unspaced),
+            ('ก', Class::Unspaced),
+            ('ລ', Class::Unspaced),
+            ('မ', Class::Unspaced),
+            ('ខ', Class::Unspaced),
+            ('๓', Class::Number),
+            ('\u{0E31}', Class::Mark),
+            ('\u{17D2}', Class::Mark),
             ('、', Class::Other),
             ('😀', Class::Other),
             ('\u{10FFFF}', Class::Other),

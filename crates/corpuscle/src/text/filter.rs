@@ -7,7 +7,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Stemmer, WordsParams};
 
-/// Decides whether a word stays and what it becomes.
+/// Decides whether a word stays and what it becomes; by default every word stays as it is.
+#[derive(Default)]
 pub(super) struct Filter {
     min_length: usize,
     stop: HashSet<String, FxBuildHasher>,

@@ -60,9 +60,38 @@ impl Interner {
         self.ends.len()
     }
 
-    /// The text block and where each word ends in it, without the tables.
-    pub(super) fn into_words(self) -> (String, Vec<u64>) {
-        (self.text, self.ends)
+    /// The words without the tables.
+    pub(super) fn into_words(self) -> RawWords {
+        RawWords { text: self.text, ends: self.ends }
+    }
+}
+
+/// Distinct words in order of first sight.
+#[derive(Default)]
+pub(super) struct RawWords {
+    text: String,
+    ends: Vec<u64>,
+}
+
+impl RawWords {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All words, one after the other.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where each word ends in [`RawWords::text`].
+    pub(super) fn ends(&self) -> &[u64] {
+        &self.ends
+    }
+
+    /// The words by number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len() as u32).map(|id| term(&self.text, &self.ends, id))
     }
 }
 
@@ -189,10 +218,8 @@ mod tests {
                 prop_assert_eq!(id as usize, expected);
             }
             prop_assert_eq!(interner.len(), seen.len());
-            let (text, ends) = interner.into_words();
-            for (id, word) in (0..).zip(&seen) {
-                prop_assert_eq!(term(&text, &ends, id), word);
-            }
+            let words = interner.into_words();
+            prop_assert_eq!(words.iter().collect::<Vec<_>>(), seen);
         }
     }
 }

@@ -1,41 +1,44 @@
 //! Merges the workers' words into one lexicon in byte order, leaving out stop words and cutting to stems on the way.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::filter::Filter;
-use super::intern::Interner;
+use super::intern::RawWords;
 use super::lexicon::Lexicon;
 use crate::{Error, Result};
 
 /// Stands for a word that is left out.
 pub(super) const DROPPED: u32 = u32::MAX;
 
+/// Distinct words are fewer than this: the highest bit of a word's number may say something of one occurrence.
+pub(super) const MOST_WORDS: usize = 1 << 31;
+pub(super) const TOO_MANY_WORDS: &str = "more than 2 147 483 647 distinct words";
+
 /// The words of one worker after filtering: word `id` of the worker is `text[starts[id]..starts[id + 1]]`, and is left
 /// out when that is empty.
-struct Words {
-    text: String,
+struct Words<'a> {
+    text: Cow<'a, str>,
     starts: Vec<u64>,
 }
 
-impl Words {
-    fn new(interner: Interner, filter: &Filter) -> Self {
-        let (text, ends) = interner.into_words();
-        let mut starts = Vec::with_capacity(ends.len() + 1);
+impl<'a> Words<'a> {
+    fn new(raw: &'a RawWords, filter: &Filter) -> Self {
+        let mut starts = Vec::with_capacity(raw.len() + 1);
         starts.push(0);
         if filter.is_idle() {
-            starts.extend(ends);
-            return Words { text, starts };
+            starts.extend_from_slice(raw.ends());
+            return Words { text: Cow::Borrowed(raw.text()), starts };
         }
-        let mut kept = String::with_capacity(text.len());
-        let mut start = 0;
-        for end in ends {
-            if let Some(word) = filter.apply(&text[start..end as usize]) {
+        let mut kept = String::with_capacity(raw.text().len());
+        for word in raw.iter() {
+            if let Some(word) = filter.apply(word) {
                 kept.push_str(&word);
             }
             starts.push(kept.len() as u64);
-            start = end as usize;
         }
-        Words { text: kept, starts }
+        Words { text: Cow::Owned(kept), starts }
     }
 
     fn word(&self, id: u32) -> &str {
@@ -52,8 +55,8 @@ struct Entry {
 }
 
 /// The merged lexicon, and for each worker the final number of each of its words.
-pub(super) fn merge(interners: Vec<Interner>, filter: &Filter) -> Result<(Lexicon, Vec<Vec<u32>>)> {
-    let workers: Vec<Words> = interners.into_par_iter().map(|interner| Words::new(interner, filter)).collect();
+pub(super) fn merge(raw: &[RawWords], filter: &Filter) -> Result<(Lexicon, Vec<Vec<u32>>)> {
+    let workers: Vec<Words<'_>> = raw.par_iter().map(|raw| Words::new(raw, filter)).collect();
     let mut entries: Vec<Entry> = Vec::with_capacity(workers.iter().map(|words| words.starts.len()).sum());
     for (words, worker) in workers.iter().zip(0..) {
         let ids = 0..(words.starts.len() - 1) as u32;
@@ -74,9 +77,9 @@ pub(super) fn merge(interners: Vec<Interner>, filter: &Filter) -> Result<(Lexico
         }
         maps[entry.worker as usize][entry.id as usize] = (lexicon.len() - 1) as u32;
     }
-    match lexicon.len() < u32::MAX as usize {
+    match lexicon.len() < MOST_WORDS {
         true => Ok((lexicon, maps)),
-        false => Err(Error::data("more than 4 294 967 294 distinct words")),
+        false => Err(Error::data(TOO_MANY_WORDS)),
     }
 }
 

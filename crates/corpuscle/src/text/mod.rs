@@ -8,6 +8,9 @@
 //! out once per *distinct* word when those lexicons are merged. Time is O(bytes + distinct · log distinct), memory 4
 //! bytes a token plus the lexicons.
 //!
+//! The same texts can be read in several ways at once ([`WordsParams::views`]): as words, as words whose negations and positions are marked,
+//! as character n-grams ([`Chars`]). Ways that share a tokenizer share the reading.
+//!
 //! ```
 //! use corpuscle::Run;
 //! use corpuscle::text::{Stemmer, StopList, WordsParams};
@@ -24,11 +27,15 @@
 //! ```
 
 mod builder;
+mod chars;
 mod classes;
 mod filter;
 mod intern;
 mod lexicon;
+mod marks;
 mod merge;
+mod one_text;
+mod packed;
 mod params;
 mod reader;
 mod scan;
@@ -38,7 +45,10 @@ mod strip;
 mod tokens;
 
 pub use builder::TokensBuilder;
+pub use chars::{Chars, CharsParams};
 pub use lexicon::Lexicon;
+pub(crate) use marks::is_position;
+pub use packed::PackedTokens;
 pub use params::{Tokenizer, WordsParams};
 pub(crate) use reader::{Reader, UNKNOWN};
 pub use stem::Stemmer;

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::builder::TokensBuilder;
+use super::chars::Chars;
 use super::filter::Filter;
-use super::scan::Scanner;
+use super::one_text::OneText;
 use super::{Stemmer, Stop, Strip, Tokens};
 use crate::params::{Checks, Param, Params};
 use crate::{Result, Run, param};
@@ -15,7 +16,7 @@ use crate::{Result, Run, param};
 pub enum Tokenizer {
     /// Words of any script: text in NFKC without soft hyphens; a word is a run of letters, marks, numbers, `_` and
     /// joiners that begins with a letter, number or `_`, with single apostrophes kept between letters; Chinese
-    /// characters and kana become overlapping pairs (one alone stays alone).
+    /// characters, kana, Thai, Lao, Khmer and Burmese letters become overlapping pairs (one alone stays alone).
     #[default]
     Unicode,
     /// The words of scikit-learn's default pattern `\w\w+`: runs of at least two letters, numbers or `_`, without
@@ -43,6 +44,17 @@ pub struct WordsParams {
     pub stem: Option<Stemmer>,
     /// What is cut from newsgroup posts and mails before words are looked for.
     pub strip: Strip,
+    /// Whether the first words and the last are terms of their own beside the words: `^how`, `^how·do`, `^how·do·i`, `card$`.
+    pub position: bool,
+    /// How many words after a negation (an English one) are marked, up to the next sign: `¬good`. 0 marks none.
+    pub negate: usize,
+    /// The lengths of the character n-grams that words are cut into; `None` leaves words whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chars: Option<Chars>,
+    /// Other ways in which the same texts are read, for branches of a recipe that open with `words` or `chars` of their own:
+    /// [`Tokens::view`] has them. They have no views themselves and are not in JSON.
+    #[serde(skip)]
+    pub views: Vec<WordsParams>,
 }
 
 impl Default for WordsParams {
@@ -54,6 +66,10 @@ impl Default for WordsParams {
             stop: None,
             stem: None,
             strip: Strip::default(),
+            position: false,
+            negate: 0,
+            chars: None,
+            views: Vec::new(),
         }
     }
 }
@@ -74,16 +90,25 @@ impl Params for WordsParams {
             ),
             param!("lowercase", lowercase, "whether text is brought to lower case"),
             param!("min_length", min_length, "fewest characters of a word"),
+            param!("position", position, "true: the first words and the last are terms too: ^how, ^how·do, card$"),
+            param!("negate", negate, "words after an English negation that are marked, up to the next sign: ¬good"),
         ]
     }
 
     fn check(&self) -> Result<()> {
-        Checks::of(Self::NAME).that(self.min_length > 0, "min_length", &0, "must be at least 1").done()
+        let Some(chars) = self.chars else {
+            return Checks::of(Self::NAME).that(self.min_length > 0, "min_length", &0, "must be at least 1").done();
+        };
+        chars
+            .checks(Checks::of("chars").that(self.min_length > 0, "min_length", &0, "must be at least 1"))
+            .that(!self.position, "position", &true, "must be false: it is about whole words")
+            .that(self.negate == 0, "negate", &self.negate, "must be 0: it is about whole words")
+            .done()
     }
 }
 
 impl WordsParams {
-    /// The tokens of all texts.
+    /// The tokens of all texts, with their views.
     pub fn tokenize<S: AsRef<str> + Sync>(&self, texts: &[S], run: &Run) -> Result<Tokens> {
         let mut builder = self.builder(run)?;
         builder.push(texts)?;
@@ -96,16 +121,28 @@ impl WordsParams {
         Ok(TokensBuilder::new(self, run))
     }
 
-    /// The tokens of one text, as [`WordsParams::tokenize`] would give them.
+    /// The tokens of one text, as [`WordsParams::tokenize`] would give them, views left aside.
     pub fn tokens_of(&self, text: &str) -> Result<Vec<String>> {
         self.check()?;
-        let filter = Filter::new(self);
         let mut words = Vec::new();
-        Scanner::new(self).scan(text, |padded, start, end| {
-            let word = padded.get(start..end).unwrap_or_default();
-            words.extend(filter.apply(word).map(|kept| kept.into_owned()));
-        });
+        OneText::new(self).read(text, &Filter::new(self), |term| words.push(term.to_string()));
         Ok(words)
+    }
+
+    /// The same without its views.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        WordsParams { views: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether tokens are words as they stand, not cut and not marked.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.chars.is_none() && !self.position && self.negate == 0
+    }
+
+    /// Whether the same scanner finds the words of both.
+    pub(super) fn scans_like(&self, other: &Self) -> bool {
+        (self.tokenizer, self.lowercase, self.strip) == (other.tokenizer, other.lowercase, other.strip)
     }
 }
 

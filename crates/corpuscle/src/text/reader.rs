@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::filter::Filter;
 use super::intern::{Interner, Known};
+use super::one_text::OneText;
 use super::scan::Scanner;
 use super::{Lexicon, WordsParams};
 
@@ -31,17 +32,20 @@ pub(crate) struct Reader {
     /// Words as they stand in texts, and what each became; unused when words stay as they are.
     seen: Interner,
     became: Vec<u32>,
+    /// For words that are cut or marked, where it is not words alone that have numbers.
+    marking: Option<OneText>,
 }
 
 impl Reader {
     /// A reader of texts whose words are those of `params`, in numbers of `lexicon`.
     pub(crate) fn new(params: &WordsParams, lexicon: &Lexicon) -> Self {
-        Reader::of(params.clone(), Arc::new(Filter::new(params)), Arc::new(Known::new(lexicon)))
+        Reader::of(params.alone(), Arc::new(Filter::new(params)), Arc::new(Known::new(lexicon)))
     }
 
     fn of(params: WordsParams, filter: Arc<Filter>, known: Arc<Known>) -> Self {
         let scanner = Scanner::new(&params);
-        Reader { params, scanner, filter, known, seen: Interner::default(), became: Vec::new() }
+        let marking = (!params.is_plain()).then(|| OneText::new(&params));
+        Reader { params, scanner, filter, known, seen: Interner::default(), became: Vec::new(), marking }
     }
 
     /// Another reader that shares the tables with this one.
@@ -52,7 +56,10 @@ impl Reader {
     /// Calls `visit(number)` for every word of `text` in order, [`UNKNOWN`] for those that `lexicon`, the one this reader
     /// was made for, does not have.
     pub(crate) fn read(&mut self, text: &str, lexicon: &Lexicon, mut visit: impl FnMut(u32)) {
-        let Reader { scanner, filter, known, seen, became, .. } = self;
+        let Reader { scanner, filter, known, seen, became, marking, .. } = self;
+        if let Some(marking) = marking {
+            return marking.read(text, filter, |term| visit(known.id_of(lexicon, term).unwrap_or(UNKNOWN)));
+        }
         if filter.is_idle() {
             scanner.scan(text, |padded, start, end| {
                 visit(known.id(lexicon, padded, start, end).unwrap_or(UNKNOWN));

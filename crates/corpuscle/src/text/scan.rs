@@ -8,7 +8,7 @@
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-use super::classes::{Class, class};
+use super::classes::{Class, class, stacks};
 use super::{Strip, Tokenizer, WordsParams};
 
 /// How many NULs follow the text in the buffer, at least.
@@ -185,6 +185,7 @@ fn scan_unicode(buffer: &str, emit: &mut impl FnMut(&str, usize, usize)) {
                 let (mut before, mut current) = (None, start);
                 while let Some(&(at, next_end, class)) = characters.peek() {
                     match class {
+                        Class::Unspaced if buffer[..at].ends_with(stacks) => end = next_end,
                         Class::Unspaced => {
                             if let Some(before) = before {
                                 emit(buffer, before, end);
@@ -232,6 +233,16 @@ mod tests {
             ("東京都に行く。猫", "東京 京都 都に に行 行く 猫"),
             ("iPhone用ケース2024年", "iphone 用ケ ケー ース 2024 年"),
             ("안녕하세요 세계", "안녕하세요 세계"),
+            // Thai: water, to eat; marks stay with the letter they stand above or below.
+            ("น้ำ กิน", "น\u{e49}\u{e4d}า กิน"),
+            ("ภาษาไทย 2567", "ภา าษ ษา าไ ไท ทย 2567"),
+            // Lao: the Lao language.
+            ("ພາສາລາວ", "ພາ າສ ສາ າລ ລາ າວ"),
+            // Khmer: the Khmer language; a letter below another belongs to it.
+            ("ភាសាខ្មែរ", "ភាសា សាខ្មែ ខ្មែរ"),
+            // Burmese: the Burmese language; a school (two letters stacked).
+            ("မြန်မာ", "မြန် န်မာ"),
+            ("တက္ကသိုလ်", "တက္က က္ကသို သိုလ်"),
             ("\u{2764}\u{FE0F} love 👩\u{200d}💻", "love"),
             ("co\u{AD}operate ΟΔΟΣ İ", "cooperate οδος i\u{307}"),
             ("", ""),

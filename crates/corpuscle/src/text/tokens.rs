@@ -1,19 +1,115 @@
 //! Documents as sequences of word numbers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::Lexicon;
+use super::chars::Pieces;
+use super::{Lexicon, WordsParams};
 use crate::{Error, Key, Result};
 
-/// The words of a list of documents, in order, as numbers of a lexicon; beside them any fields of numbers the documents have.
+/// The words of a list of documents, in order, as numbers of a lexicon; beside them any fields of numbers the documents have, and
+/// the same documents as other views have them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tokens {
+    /// How the texts were read.
+    words: Arc<WordsParams>,
     lexicon: Arc<Lexicon>,
-    ids: Vec<u32>,
-    /// Document `i` is `ids[offsets[i]..offsets[i + 1]]`; the first entry is 0.
-    offsets: Vec<u64>,
+    documents: Documents,
     fields: BTreeMap<String, Arc<Field>>,
+    views: Vec<Tokens>,
+}
+
+/// Lists of numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Lists {
+    ids: Vec<u32>,
+    /// List `i` is `ids[offsets[i]..offsets[i + 1]]`; the first entry is 0.
+    offsets: Vec<u64>,
+}
+
+impl Lists {
+    #[inline]
+    fn of(&self, list: usize) -> &[u32] {
+        &self.ids[self.offsets[list] as usize..self.offsets[list + 1] as usize]
+    }
+
+    fn select(&self, lists: &[usize]) -> Self {
+        let length = lists.iter().map(|&list| self.of(list).len()).sum();
+        let mut picked = Lists { ids: Vec::with_capacity(length), offsets: Vec::with_capacity(lists.len() + 1) };
+        picked.offsets.push(0);
+        for &list in lists {
+            picked.ids.extend_from_slice(self.of(list));
+            picked.offsets.push(picked.ids.len() as u64);
+        }
+        picked
+    }
+}
+
+/// Documents as tokens, or as words of which each stands for several.
+#[derive(Debug, Clone)]
+enum Documents {
+    Plain(Lists),
+    Packed {
+        words: Lists,
+        pieces: Arc<Pieces>,
+        /// Written out, for whoever needs the tokens in a row.
+        whole: OnceLock<Lists>,
+    },
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Documents::Plain(Lists::default())
+    }
+}
+
+impl PartialEq for Documents {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Documents::Plain(own), Documents::Plain(other)) => own == other,
+            (Documents::Packed { words, pieces, .. }, Documents::Packed { words: others, pieces: theirs, .. }) => {
+                words == others && pieces == theirs
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Documents {
+    /// The lists as they are kept.
+    fn kept(&self) -> &Lists {
+        match self {
+            Documents::Plain(lists) => lists,
+            Documents::Packed { words, .. } => words,
+        }
+    }
+
+    /// The tokens in a row.
+    fn lists(&self) -> &Lists {
+        match self {
+            Documents::Plain(lists) => lists,
+            Documents::Packed { words, pieces, whole } => whole.get_or_init(|| {
+                let ids: Vec<u32> = words.ids.iter().flat_map(|&word| pieces.of(word)).copied().collect();
+                let mut offsets = Vec::with_capacity(words.offsets.len());
+                let mut total = 0;
+                offsets.extend(words.offsets.first());
+                for document in 0..words.offsets.len().saturating_sub(1) {
+                    total += words.of(document).iter().map(|&word| pieces.of(word).len() as u64).sum::<u64>();
+                    offsets.push(total);
+                }
+                Lists { ids, offsets }
+            }),
+        }
+    }
+
+    fn select(&self, documents: &[usize]) -> Self {
+        match self {
+            Documents::Plain(lists) => Documents::Plain(lists.select(documents)),
+            Documents::Packed { words, pieces, .. } => {
+                Documents::Packed { words: words.select(documents), pieces: Arc::clone(pieces), whole: OnceLock::new() }
+            }
+        }
+    }
 }
 
 /// A field of as many finite numbers in every document, one document after the other.
@@ -24,14 +120,43 @@ struct Field {
 }
 
 impl Tokens {
-    pub(super) fn from_parts(lexicon: Lexicon, ids: Vec<u32>, offsets: Vec<u64>) -> Self {
+    pub(super) fn from_parts(words: &WordsParams, lexicon: Lexicon, ids: Vec<u32>, offsets: Vec<u64>) -> Self {
         debug_assert_eq!(offsets.last().copied(), Some(ids.len() as u64));
-        Tokens { lexicon: Arc::new(lexicon), ids, offsets, fields: BTreeMap::new() }
+        let documents = Documents::Plain(Lists { ids, offsets });
+        Tokens { words: Arc::new(words.alone()), lexicon: Arc::new(lexicon), documents, ..Tokens::default() }
+    }
+
+    /// Documents made of words that each stand for several terms of the lexicon.
+    pub(super) fn packed(
+        words: &WordsParams,
+        lexicon: Lexicon,
+        ids: Vec<u32>,
+        offsets: Vec<u64>,
+        pieces: Pieces,
+    ) -> Self {
+        let own = Lists { ids, offsets };
+        let documents = Documents::Packed { words: own, pieces: Arc::new(pieces), whole: OnceLock::new() };
+        Tokens { words: Arc::new(words.alone()), lexicon: Arc::new(lexicon), documents, ..Tokens::default() }
+    }
+
+    /// The same with other views of the same documents.
+    pub(super) fn with_views(self, views: Vec<Tokens>) -> Self {
+        Tokens { views, ..self }
+    }
+
+    /// The same documents as `words` reads them: these, or one of the [views](WordsParams::views) they were read with.
+    pub fn view(&self, words: &WordsParams) -> Result<&Tokens> {
+        let own = |tokens: &&Tokens| *tokens.words == *words;
+        std::iter::once(self).chain(&self.views).find(own).ok_or_else(|| {
+            Error::data(
+                "the documents were not read for every view of the recipe; read them with the words of the recipe they go into",
+            )
+        })
     }
 
     /// How many documents there are.
     pub fn n_documents(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
+        self.documents.kept().offsets.len().saturating_sub(1)
     }
 
     /// How many distinct words the lexicon has.
@@ -41,13 +166,27 @@ impl Tokens {
 
     /// How many tokens all documents have together.
     pub fn n_tokens(&self) -> usize {
-        self.ids.len()
+        match &self.documents {
+            Documents::Plain(lists) => lists.ids.len(),
+            Documents::Packed { words, pieces, .. } => words.ids.iter().map(|&word| pieces.of(word).len()).sum(),
+        }
     }
 
     /// The word numbers of a document.
     #[inline]
     pub fn document(&self, document: usize) -> &[u32] {
-        &self.ids[self.offsets[document] as usize..self.offsets[document + 1] as usize]
+        self.documents.lists().of(document)
+    }
+
+    /// Calls `visit` with the word numbers of a document in order, without writing out tokens that are kept as parts of words.
+    #[inline]
+    pub(crate) fn for_each(&self, document: usize, mut visit: impl FnMut(u32)) {
+        match &self.documents {
+            Documents::Plain(lists) => lists.of(document).iter().for_each(|&id| visit(id)),
+            Documents::Packed { words, pieces, .. } => {
+                words.of(document).iter().for_each(|&word| pieces.of(word).iter().for_each(|&id| visit(id)));
+            }
+        }
     }
 
     /// The words of a document.
@@ -62,12 +201,12 @@ impl Tokens {
 
     /// The word numbers of all documents, one after the other.
     pub fn ids(&self) -> &[u32] {
-        &self.ids
+        &self.documents.lists().ids
     }
 
     /// Where each document begins in [`Tokens::ids`], and the end of the last.
     pub fn offsets(&self) -> &[u64] {
-        &self.offsets
+        &self.documents.lists().offsets
     }
 
     /// The same documents with a field of `width` finite numbers each, one document after the other.
@@ -82,7 +221,10 @@ impl Tokens {
                 "document {document} has {value} in the field `{name}`; numbers are finite"
             )));
         }
-        self.fields.insert(name.to_string(), Arc::new(Field { width, values }));
+        let field = Arc::new(Field { width, values });
+        for tokens in std::iter::once(&mut self.fields).chain(self.views.iter_mut().map(|view| &mut view.fields)) {
+            tokens.insert(name.to_string(), Arc::clone(&field));
+        }
         Ok(self)
     }
 
@@ -101,11 +243,15 @@ impl Tokens {
         self.fields.iter().map(|(name, field)| (name.clone(), select(field))).collect()
     }
 
-    /// What work on these documents depends on.
+    /// What work on these documents depends on. Views are left aside; each has a key of its own.
     pub fn key(&self) -> Key {
         let words = Key::of("tokens").numbers(std::iter::once(self.lexicon.len() as u64));
         let words = (0..self.lexicon.len()).fold(words, |key, id| key.text(self.lexicon.term(id as u32)));
-        let documents = words.numbers(self.offsets.iter().copied()).numbers(self.ids.iter().map(|&id| u64::from(id)));
+        let Lists { ids, offsets } = self.documents.kept();
+        let mut documents = words.numbers(offsets.iter().copied()).numbers(ids.iter().map(|&id| u64::from(id)));
+        if let Documents::Packed { pieces, .. } = &self.documents {
+            documents = pieces.add_to(documents);
+        }
         let with_field = |key: crate::KeyWriter, (name, field): (&String, &Arc<Field>)| {
             key.text(name).numbers(field.values.iter().map(|value| u64::from(value.to_bits())))
         };
@@ -117,39 +263,54 @@ impl Tokens {
         if let Some(&beyond) = documents.iter().find(|&&document| document >= self.n_documents()) {
             return Err(Error::Shape { what: "document to select", expected: self.n_documents(), found: beyond });
         }
-        let length = documents.iter().map(|&document| self.document(document).len()).sum();
-        let mut picked = Tokens {
-            lexicon: Arc::clone(&self.lexicon),
-            ids: Vec::with_capacity(length),
-            offsets: Vec::with_capacity(documents.len() + 1),
-            fields: self.select_fields(documents),
+        let fields = self.select_fields(documents);
+        let select = |tokens: &Tokens| Tokens {
+            words: Arc::clone(&tokens.words),
+            lexicon: Arc::clone(&tokens.lexicon),
+            documents: tokens.documents.select(documents),
+            fields: fields.clone(),
+            views: Vec::new(),
         };
-        picked.offsets.push(0);
-        for &document in documents {
-            picked.ids.extend_from_slice(self.document(document));
-            picked.offsets.push(picked.ids.len() as u64);
-        }
-        Ok(picked)
+        Ok(select(self).with_views(self.views.iter().map(select).collect()))
     }
 
     /// The words of a document (the `most` most frequent ones, in the order of their numbers), and documents made of it:
-    /// the whole, then the document without each of these words.
+    /// the whole, then the document without each of these words. Views lose the word too where they have it by the same name.
     pub fn without_each(&self, document: usize, most: usize) -> Result<(Vec<u32>, Self)> {
         let whole = self.select(&[document])?;
-        let mut words = whole.ids.clone();
+        let mut words = whole.ids().to_vec();
         words.sort_unstable();
         let mut counted: Vec<(usize, u32)> = words.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
         counted.sort_by_key(|&(count, word)| (std::cmp::Reverse(count), word));
         counted.truncate(most);
         let mut words: Vec<u32> = counted.into_iter().map(|(_, word)| word).collect();
         words.sort_unstable();
-        let mut made = whole.clone();
-        for &word in &words {
-            made.ids.extend(whole.ids.iter().filter(|&&other| other != word));
-            made.offsets.push(made.ids.len() as u64);
-        }
-        made.fields = whole.select_fields(&vec![0; words.len() + 1]);
-        Ok((words, made))
+        let fields = whole.select_fields(&vec![0; words.len() + 1]);
+        let made = |tokens: &Tokens| {
+            let Lists { mut ids, mut offsets } = tokens.documents.lists().clone();
+            let length = ids.len();
+            for &word in &words {
+                let own = tokens.lexicon.id(self.lexicon.term(word));
+                ids.extend_from_within(..length);
+                let kept = ids.len() - length;
+                let mut to = kept;
+                for at in kept..ids.len() {
+                    ids[to] = ids[at];
+                    to += usize::from(Some(ids[at]) != own);
+                }
+                ids.truncate(to);
+                offsets.push(to as u64);
+            }
+            Tokens {
+                words: Arc::clone(&tokens.words),
+                lexicon: Arc::clone(&tokens.lexicon),
+                documents: Documents::Plain(Lists { ids, offsets }),
+                fields: fields.clone(),
+                views: Vec::new(),
+            }
+        };
+        let documents = made(&whole).with_views(whole.views.iter().map(made).collect());
+        Ok((words, documents))
     }
 }
 

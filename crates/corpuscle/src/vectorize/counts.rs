@@ -1,6 +1,6 @@
 //! How often each term is in each document, or whether it is there.
 //!
-//! A term is a word or n words in a row joined by a space. Equal to scikit-learn's `CountVectorizer` under the same
+//! A term is a word or n words in a row joined by a space, and with `skip` also two words with others between them (`not … good`). Equal to scikit-learn's `CountVectorizer` under the same
 //! tokenizer, save that `max_features` breaks ties by the byte order of the terms (there they fall as the sort leaves
 //! them). O(tokens) for single words; see `grams` for longer ones.
 
@@ -171,6 +171,14 @@ impl Vectorizer for CountsParams {
         Ok((model, x.into()))
     }
 
+    fn counts(&self) -> Option<usize> {
+        Some(self.ngrams)
+    }
+
+    fn model_of(&self, counts: &TermCounts) -> Result<CountsModel> {
+        CountsParams::model_of(self, counts)
+    }
+
     fn load(&self, store: &StoreReader<'_>) -> Result<CountsModel> {
         CountsModel::load(store)
     }
@@ -181,6 +189,14 @@ impl Vectorizer for BinaryParams {
 
     fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CountsModel, Matrix)> {
         Vectorizer::fit(&self.0, tokens, run)
+    }
+
+    fn counts(&self) -> Option<usize> {
+        Some(self.0.ngrams)
+    }
+
+    fn model_of(&self, counts: &TermCounts) -> Result<CountsModel> {
+        self.0.model_of(counts)
     }
 
     fn load(&self, store: &StoreReader<'_>) -> Result<CountsModel> {
@@ -241,6 +257,11 @@ mod tests {
     /// Terms and the counts of each document.
     type Plain = (Vec<String>, Vec<BTreeMap<String, u32>>);
 
+    /// Pairs come behind grams, each in the order of their words.
+    fn column_order(term: &str) -> (bool, String) {
+        (term.contains('…'), term.replace(" … ", " "))
+    }
+
     /// Counts with strings and maps; none when no term is left.
     fn plainly(texts: &[String], params: &CountsParams) -> Option<Plain> {
         let words = WordsParams::default();
@@ -252,6 +273,11 @@ mod tests {
                 for n in params.ngrams_min..=params.ngrams {
                     words.windows(n).for_each(|gram| *row.entry(gram.join(" ")).or_default() += 1);
                 }
+                for (at, first) in words.iter().enumerate().filter(|_| params.skip > 0) {
+                    for second in words[at + 1..].iter().take(params.skip + 1) {
+                        *row.entry(format!("{first} … {second}")).or_default() += 1;
+                    }
+                }
                 row
             })
             .collect();
@@ -262,10 +288,10 @@ mod tests {
             terms.into_iter().filter(|t| frequency(t) >= least && frequency(t) <= most).cloned().collect();
         if let Some(limit) = params.max_features {
             let count = |term: &String| rows.iter().filter_map(|row| row.get(term)).sum::<u32>();
-            kept.sort_by_key(|term| (std::cmp::Reverse(count(term)), term.clone()));
+            kept.sort_by_key(|term| (std::cmp::Reverse(count(term)), column_order(term)));
             kept.truncate(limit);
-            kept.sort();
         }
+        kept.sort_by_key(|term| column_order(term));
         (!kept.is_empty()).then_some((kept, rows))
     }
 
@@ -276,6 +302,7 @@ mod tests {
                 proptest::collection::vec("a|b|c|ab|b1|é|'", 0..12).prop_map(|words| words.join(" ")), 1..10),
             (ngrams_min, more, min_df, max_df) in (1usize..4, 0usize..3, 1u64..4, 0.5f64..1.0),
             max_features in proptest::option::of(1usize..20),
+            skip in 0usize..3,
         ) {
             let params = CountsParams {
                 ngrams_min,
@@ -283,6 +310,7 @@ mod tests {
                 min_df: Bound::Count(min_df),
                 max_df: Bound::Share(max_df),
                 max_features,
+                skip,
                 binary: false,
             };
             let tokens = WordsParams::default().tokenize(&texts, &run(1)).unwrap();

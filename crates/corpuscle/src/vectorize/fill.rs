@@ -87,12 +87,11 @@ pub(super) fn fill(
                 run.check()?;
                 let mut rows = Rows { columns: Vec::new(), values: Vec::new(), lengths: Vec::with_capacity(PIECE) };
                 for document in piece * PIECE..tokens.n_documents().min((piece + 1) * PIECE) {
-                    let words = tokens.document(document);
                     if let Some(direct) = &direct {
-                        words.iter().for_each(|&word| counter.add_known(direct[word as usize]));
+                        tokens.for_each(document, |word| counter.add_known(direct[word as usize]));
                     } else {
                         ids.clear();
-                        ids.extend(words.iter().map(|&word| map[word as usize]));
+                        tokens.for_each(document, |word| ids.push(map[word as usize]));
                         vocabulary.for_each(ids, |column| counter.add(column));
                     }
                     let before = rows.columns.len();

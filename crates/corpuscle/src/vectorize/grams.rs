@@ -8,11 +8,14 @@
 //! A gram is in no more documents than any gram within it, so pairs whose parent or whose last n − 1 words fall below
 //! the least document frequency are never looked at (Agrawal and Srikant, 1994). O(t log t) for t tokens at each
 //! level, 8 bytes for each pair under way.
+//!
+//! Two words with up to k others between them (k-skip-bigrams: Guthrie et al., 2006) are (first, second) pairs as well and counted by
+//! the same code: k + 1 for each token. Marks of positions join no gram and no pair.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::text::Tokens;
+use crate::text::{Tokens, is_position};
 use crate::{Result, Run};
 
 /// Stands for no gram.
@@ -61,24 +64,63 @@ pub(super) fn key(parent: u32, word: u32) -> u64 {
     u64::from(parent) << 32 | u64::from(word)
 }
 
-/// The grams of 1 to `longest` words that are in at least `least` documents (and in one). Single words are all listed,
-/// so that their place is their number in the lexicon; the rare ones have frequency 0.
-pub(super) fn find(tokens: &Tokens, longest: usize, least: f64, run: &Run) -> Result<Vec<Level>> {
+/// The terms of documents.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Grams {
+    /// The grams of one word (by word number), of two, …
+    pub(super) levels: Vec<Level>,
+    /// Pairs of words with others between them: parent and word are words.
+    pub(super) pairs: Level,
+}
+
+/// The grams of 1 to `longest` words, and the pairs of words with up to `skip` others between them, that are in at least `least`
+/// documents (and in one). Single words are all listed, so that their place is their number in the lexicon; the rare ones
+/// have frequency 0.
+pub(super) fn find(tokens: &Tokens, longest: usize, skip: usize, least: f64, run: &Run) -> Result<Grams> {
     let mut levels = vec![run.install(|| single_words(tokens, least, run))?];
+    // Which words join others.
+    let joins: Vec<bool> = match longest > 1 || skip > 0 {
+        false => Vec::new(),
+        true => tokens.lexicon().iter().map(|term| !is_position(term)).collect(),
+    };
     // The gram of the level before that begins at each token.
     let mut at_token = Vec::new();
     for length in 2..=longest {
         run.check()?;
         let Some(shorter) = levels.last() else { break };
         let begins: &[u32] = if length == 2 { tokens.ids() } else { &at_token };
-        let usable = |gram: u32| gram != NONE && shorter.frequencies[gram as usize] > 0;
-        let level = run.install(|| extend(tokens, begins, length, shorter.frequencies.len(), &usable, least, run))?;
+        let usable =
+            |gram: u32| gram != NONE && shorter.frequencies[gram as usize] > 0 && (length > 2 || joins[gram as usize]);
+        // The grams of a document that can be frequent enough.
+        let each = |document: usize, visit: &mut dyn FnMut(u32, u32)| {
+            let (from, to) = (tokens.offsets()[document] as usize, tokens.offsets()[document + 1] as usize);
+            for at in from..(to + 1).saturating_sub(length) {
+                if usable(begins[at]) && usable(begins[at + 1]) {
+                    visit(begins[at], tokens.ids()[at + length - 1]);
+                }
+            }
+        };
+        let level = run.install(|| collect(tokens.n_documents(), shorter.frequencies.len(), &each, least, run))?;
         if length < longest {
             at_token = run.install(|| mark(tokens, begins, length, &level));
         }
         levels.push(level);
     }
-    Ok(levels)
+    let mut pairs = Level::default();
+    if skip > 0 {
+        run.check()?;
+        let single = &levels[0];
+        let usable = |word: u32| single.frequencies[word as usize] > 0 && joins[word as usize];
+        let each = |document: usize, visit: &mut dyn FnMut(u32, u32)| {
+            let words = tokens.document(document);
+            for (at, &first) in words.iter().enumerate().filter(|&(_, &word)| usable(word)) {
+                let others = words[at + 1..].iter().take(skip + 1);
+                others.filter(|&&word| usable(word)).for_each(|&second| visit(first, second));
+            }
+        };
+        pairs = run.install(|| collect(tokens.n_documents(), single.frequencies.len(), &each, least, run))?;
+    }
+    Ok(Grams { levels, pairs })
 }
 
 /// Counts things by number: `count(document, bins)` adds a document's to `bins`. Integers, so the order is free.
@@ -108,12 +150,12 @@ fn single_words(tokens: &Tokens, least: f64, run: &Run) -> Result<Level> {
     let bins = tally::<3>(tokens.n_documents(), tokens.n_terms(), run, |document, bins| {
         // The third number is the last document a word was seen in, from 1.
         let stamp = document as u32 + 1;
-        for &word in tokens.document(document) {
+        tokens.for_each(document, |word| {
             let [frequency, count, last] = &mut bins[word as usize];
             *frequency += u32::from(*last != stamp);
             *last = stamp;
             *count = count.saturating_add(1);
-        }
+        });
     })?;
     let mut level = Level::default();
     for &[frequency, count, _] in &bins {
@@ -124,26 +166,15 @@ fn single_words(tokens: &Tokens, least: f64, run: &Run) -> Result<Level> {
     Ok(level)
 }
 
-/// The grams of `length` words, made of those of `length - 1` that begin at each token.
-fn extend(
-    tokens: &Tokens,
-    begins: &[u32],
-    length: usize,
+/// The (parent, word) pairs that `each(document, visit)` visits, in order.
+fn collect(
+    documents: usize,
     parents: usize,
-    usable: &(impl Fn(u32) -> bool + Sync),
+    each: &(impl Fn(usize, &mut dyn FnMut(u32, u32)) + Sync),
     least: f64,
     run: &Run,
 ) -> Result<Level> {
-    // Calls `visit(parent, word)` for the grams of a document that can be frequent enough.
-    let each = |document: usize, visit: &mut dyn FnMut(u32, u32)| {
-        let (from, to) = (tokens.offsets()[document] as usize, tokens.offsets()[document + 1] as usize);
-        for at in from..(to + 1).saturating_sub(length) {
-            if usable(begins[at]) && usable(begins[at + 1]) {
-                visit(begins[at], tokens.ids()[at + length - 1]);
-            }
-        }
-    };
-    let sizes = tally::<1>(tokens.n_documents(), parents, run, |document, bins| {
+    let sizes = tally::<1>(documents, parents, run, |document, bins| {
         each(document, &mut |parent, _| bins[parent as usize][0] += 1);
     })?;
     let ranges = cut(&sizes, rayon::current_num_threads());
@@ -159,7 +190,7 @@ fn extend(
                 total += size as usize;
             }
             let mut pairs = vec![0u64; total];
-            for document in 0..tokens.n_documents() {
+            for document in 0..documents {
                 each(document, &mut |parent, word| {
                     if range.contains(&(parent as usize)) {
                         let place = &mut next[parent as usize - range.start];

@@ -20,6 +20,7 @@
 
 mod average;
 mod bowv;
+mod chunks;
 mod column;
 mod composite;
 mod concepts;
@@ -49,6 +50,7 @@ mod vocabulary;
 
 pub use average::{AverageModel, AverageParams, Weighting};
 pub use bowv::{BowvParams, ClusterWeight};
+pub use chunks::Chunks;
 pub use column::{ColumnModel, ColumnParams, FieldName};
 pub use composite::CompositeModel;
 pub use concepts::{ConceptsModel, ConceptsParams};

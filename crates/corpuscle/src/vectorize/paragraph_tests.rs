@@ -30,26 +30,39 @@ fn small(mode: ParagraphMode, words: bool) -> ParagraphParams {
 const ALL: [(ParagraphMode, bool); 3] =
     [(ParagraphMode::Dbow, false), (ParagraphMode::Dbow, true), (ParagraphMode::Dm, false)];
 
-fn topics_apart(ways: &[(ParagraphMode, bool)]) {
+/// How much more documents of one topic have in common than those of two, as a mean of cosines.
+fn apart(params: &ParagraphParams, texts: &[String]) -> f32 {
     let run = Run::new(3, 2).unwrap();
-    let tokens = tokens(&texts(), &run);
-    for &(mode, words) in ways {
-        let (_, x) = small(mode, words).fit(&tokens, &run).unwrap();
-        let inner = |a: usize, b: usize| x.row(a).iter().zip(x.row(b)).map(|(a, b)| a * b).sum::<f32>();
-        let mean = |step: usize| (0..40).map(|row| inner(row, row + step)).sum::<f32>() / 40.0;
-        assert!(mean(2) > mean(1) + 0.2, "{mode:?} {words}: {} {}", mean(2), mean(1));
+    let (_, x) = params.fit(&tokens(texts, &run), &run).unwrap();
+    let inner = |a: usize, b: usize| x.row(a).iter().zip(x.row(b)).map(|(a, b)| a * b).sum::<f32>();
+    let mean = |step: usize| (0..40).map(|row| inner(row, row + step)).sum::<f32>() / 40.0;
+    mean(2) - mean(1)
+}
+
+/// gensim 4.4 with the same settings: 0.19 by inference, 0.27 by the vectors training ends with.
+#[test]
+fn documents_of_a_topic_come_together() {
+    for (mode, words) in &ALL[..2] {
+        let apart = apart(&small(*mode, *words), &texts());
+        assert!(apart > 0.2, "{words}: {apart}");
     }
 }
 
+/// In the texts above the words around say what comes next, so that nothing is left for the paragraph to learn: gensim's own PV-DM keeps
+/// topics apart by −0.08 there. Where a common word stands before and after each word of the topic, and the window is one
+/// word, only the paragraph can tell; gensim 4.4 comes to 0.67.
 #[test]
-fn documents_of_a_topic_come_together() {
-    topics_apart(&ALL[..2]);
-}
-
-#[test]
-#[ignore = "open: on these 1440 words the context alone predicts the next word, and dm leaves topics apart by -0.12 instead of 0.2"]
 fn documents_of_a_topic_come_together_in_a_distributed_memory() {
-    topics_apart(&ALL[2..]);
+    let common = ["the", "of", "and", "is"];
+    let between = |(i, text): (usize, String)| -> String {
+        let topical = text.split(' ').filter(|word| *word != "the").enumerate();
+        topical.map(|(j, word)| format!("{word} {} ", common[(i + j * 3) % 4])).collect()
+    };
+    let texts: Vec<String> = texts().into_iter().enumerate().map(between).collect();
+    let mut params = small(ParagraphMode::Dm, false);
+    params.training.window = 1;
+    let apart = apart(&params, &texts);
+    assert!(apart > 0.5, "{apart}");
 }
 
 #[test]

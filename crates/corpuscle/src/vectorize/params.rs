@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::params::{Checks, Form, Kind, Param, Params, Value};
 use crate::{Result, param};
 
+/// The most words between the two of a pair.
+pub(super) const FARTHEST: usize = 16;
+
 /// The longest n-gram.
 pub(super) const LONGEST: usize = 8;
 
@@ -100,6 +103,9 @@ pub struct CountsParams {
     /// Keep only that many terms: those with the highest count over all documents (with `binary`, those in most
     /// documents), the first in byte order among equals.
     pub max_features: Option<usize>,
+    /// Pairs of words with up to so many others between them are terms too: `not … good`, in this order, next to each other or not.
+    /// 0 counts none.
+    pub skip: usize,
     /// Whether a term counts once in a document, however often it is there.
     pub binary: bool,
 }
@@ -112,6 +118,7 @@ impl Default for CountsParams {
             min_df: Bound::Count(1),
             max_df: Bound::Share(1.0),
             max_features: None,
+            skip: 0,
             binary: false,
         }
     }
@@ -128,6 +135,7 @@ impl Params for CountsParams {
             param!("min_df", min_df, "fewest documents of a term: a count or, with a point, a share such as 0.01"),
             param!("max_df", max_df, "most documents of a term: a count or, with a point, a share"),
             param!("max_features", max_features, "keeps this many most frequent terms"),
+            param!("skip", skip, "counts pairs of words too, with up to this many words between them: not … good"),
         ]
     }
 
@@ -143,7 +151,8 @@ impl CountsParams {
         let checks = Checks::of(stage)
             .that(longest, "ngrams", &self.ngrams, format!("must be from 1 to {LONGEST}"))
             .that(shortest, "ngrams_min", &self.ngrams_min, format!("must be from 1 to ngrams = {}", self.ngrams))
-            .that(self.max_features != Some(0), "max_features", &0, "must be at least 1");
+            .that(self.max_features != Some(0), "max_features", &0, "must be at least 1")
+            .that(self.skip <= FARTHEST, "skip", &self.skip, format!("must be from 0 to {FARTHEST}"));
         self.max_df.check(self.min_df.check(checks, "min_df"), "max_df")
     }
 }
@@ -264,6 +273,7 @@ mod tests {
             (CountsParams { max_df: Bound::Share(1.5), ..good() }, "max_df = 1.5"),
             (CountsParams { max_df: Bound::Share(f64::NAN), ..good() }, "max_df = NaN"),
             (CountsParams { max_features: Some(0), ..good() }, "max_features = 0"),
+            (CountsParams { skip: 99, ..good() }, "skip = 99"),
         ] {
             let error = TfidfParams { counts: params, ..TfidfParams::default() }.check().unwrap_err().to_string();
             assert!(error.starts_with("tfidf: ") && error.contains(name), "{error}");

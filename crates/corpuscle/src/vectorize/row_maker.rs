@@ -86,7 +86,7 @@ impl<M: Weigh + 'static> RowMaker for TermRows<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Stemmer, StopList, Strip, Tokenizer};
+    use crate::text::{CharsParams, Stemmer, StopList, Strip, Tokenizer};
     use crate::vectorize::{BinaryParams, Bound, CountsParams, Norm, TfidfParams, Vectorizer, VectorizerModel};
     use crate::{Result, Run};
 
@@ -129,6 +129,8 @@ mod tests {
             WordsParams { tokenizer: Tokenizer::Sklearn, ..plain.clone() },
             WordsParams { tokenizer: Tokenizer::Letters, lowercase: false, ..plain.clone() },
             WordsParams { stem, ..plain.clone() },
+            WordsParams { stem, position: true, negate: 3, ..plain.clone() },
+            CharsParams::default().0,
             WordsParams { stop: Some(StopList::English.into()), min_length: 3, ..plain.clone() },
             WordsParams {
                 stem,
@@ -145,6 +147,8 @@ mod tests {
                 let few = CountsParams { min_df: Bound::Count(2), max_features: Some(9), ..counts.clone() };
                 let binary = BinaryParams(CountsParams { binary: true, ..counts });
                 agree(Arc::new(binary.fit(&tokens, &run)?.0), &words, &texts, &run)?;
+                let pairs = CountsParams { skip: 2, ngrams_min: 1, ngrams, ..CountsParams::default() };
+                agree(Arc::new(Vectorizer::fit(&pairs, &tokens, &run)?.0), &words, &texts, &run)?;
                 for (norm, sublinear) in [(Norm::L2, true), (Norm::L1, false), (Norm::None, true)] {
                     let tfidf = TfidfParams { counts: few.clone(), norm, sublinear, ..TfidfParams::default() };
                     if let Ok((model, _)) = Vectorizer::fit(&tfidf, &tokens, &run) {

@@ -1,7 +1,7 @@
 //! Chooses the vocabulary among the grams found, and puts it in order.
 
-use super::grams::{Level, NONE};
-use super::vocabulary::{Nodes, Vocabulary};
+use super::grams::{Grams, Level, NONE};
+use super::vocabulary::{Nodes, Pairs, Vocabulary};
 use super::{Bound, CountsParams, TermCounts};
 use crate::text::{Lexicon, Tokens};
 use crate::{Error, Result, Run};
@@ -16,8 +16,8 @@ pub(super) struct Selected {
 pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str, run: &Run) -> Result<Selected> {
     let least = least(params, tokens.n_documents(), tokens.n_tokens() > 0, stage)?;
     // Knowing all documents, the rare grams need not be counted.
-    let levels = super::grams::find(tokens, params.ngrams, least, run)?;
-    choose(tokens.lexicon(), &levels, tokens.n_documents(), least, params, stage)
+    let grams = super::grams::find(tokens, params.ngrams, params.skip, least, run)?;
+    choose(tokens.lexicon(), &grams.levels, &grams.pairs, tokens.n_documents(), least, params, stage)
 }
 
 /// The vocabulary of documents already counted: what [`select`] gives for the same ones.
@@ -28,7 +28,14 @@ pub(super) fn select_of(counts: &TermCounts, params: &CountsParams, stage: &'sta
         let reason = format!("is more than the {} words of the longest grams counted", counts.longest());
         return Err(Error::parameter(stage, "ngrams", params.ngrams, reason));
     }
-    choose(counts.words(), &counts.levels()[..params.ngrams], documents, least, params, stage)
+    if params.skip != counts.skip() && params.skip > 0 {
+        let reason = format!("is not the {} of the pairs counted", counts.skip());
+        return Err(Error::parameter(stage, "skip", params.skip, reason));
+    }
+    let Grams { levels, pairs } = counts.grams();
+    let none = Level::default();
+    let pairs = if params.skip > 0 { pairs } else { &none };
+    choose(counts.words(), &levels[..params.ngrams], pairs, documents, least, params, stage)
 }
 
 /// The least document frequency of a term; an error when no term can have it.
@@ -54,6 +61,7 @@ fn least(params: &CountsParams, documents: usize, some_words: bool, stage: &'sta
 fn choose(
     words: &Lexicon,
     levels: &[Level],
+    pairs: &Level,
     documents: usize,
     least: f64,
     params: &CountsParams,
@@ -61,14 +69,15 @@ fn choose(
 ) -> Result<Selected> {
     let most = params.max_df.of(documents);
     let mut order = preorder(levels);
-    order.retain(|&(level, gram)| {
-        let frequency = f64::from(levels[level].frequencies[gram as usize]);
-        level + 1 >= params.ngrams_min && (least..=most).contains(&frequency)
-    });
+    order.retain(|&(level, _)| level + 1 >= params.ngrams_min);
+    // Pairs have the columns behind those of grams.
+    order.extend((0..pairs.counts.len() as u32).map(|pair| (levels.len(), pair)));
+    let of = |level: usize| levels.get(level).unwrap_or(pairs);
+    order.retain(|&(level, gram)| (least..=most).contains(&f64::from(of(level).frequencies[gram as usize])));
     if let Some(limit) = params.max_features.filter(|&limit| limit < order.len()) {
         keep_most_frequent(&mut order, limit, |(level, gram)| match params.binary {
-            true => u64::from(levels[level].frequencies[gram as usize]),
-            false => levels[level].counts[gram as usize],
+            true => u64::from(of(level).frequencies[gram as usize]),
+            false => of(level).counts[gram as usize],
         });
     }
     if order.is_empty() {
@@ -77,8 +86,8 @@ fn choose(
     if order.len() >= u32::MAX as usize {
         return Err(Error::data(format!("{stage}: more than 4 294 967 294 terms; raise min_df or set max_features")));
     }
-    let frequencies = order.iter().map(|&(level, gram)| levels[level].frequencies[gram as usize]).collect();
-    Ok(Selected { vocabulary: prune(words, levels, &order), frequencies })
+    let frequencies = order.iter().map(|&(level, gram)| of(level).frequencies[gram as usize]).collect();
+    Ok(Selected { vocabulary: prune(words, levels, pairs, &order, params.skip), frequencies })
 }
 
 fn nothing_left(params: &CountsParams, stage: &'static str, documents: usize) -> Error {
@@ -121,11 +130,13 @@ fn keep_most_frequent(order: &mut Vec<(usize, u32)>, limit: usize, count: impl F
 }
 
 /// The vocabulary with the columns in `order`: only the grams that are a column or begin one are kept.
-fn prune(lexicon: &Lexicon, levels: &[Level], order: &[(usize, u32)]) -> Vocabulary {
-    let mut columns: Vec<Vec<u32>> = levels.iter().map(|level| vec![NONE; level.counts.len()]).collect();
+fn prune(lexicon: &Lexicon, levels: &[Level], pairs: &Level, order: &[(usize, u32)], skip: usize) -> Vocabulary {
+    let all = levels.iter().chain([pairs]);
+    let mut columns: Vec<Vec<u32>> = all.map(|level| vec![NONE; level.counts.len()]).collect();
     for (&(level, gram), column) in order.iter().zip(0..) {
         columns[level][gram as usize] = column;
     }
+    let pair_columns = columns.pop().unwrap_or_default();
     let mut needed: Vec<Vec<bool>> =
         columns.iter().map(|columns| columns.iter().map(|&column| column != NONE).collect()).collect();
     for level in (1..levels.len()).rev() {
@@ -140,6 +151,11 @@ fn prune(lexicon: &Lexicon, levels: &[Level], order: &[(usize, u32)]) -> Vocabul
         for (&word, &needed) in level.words.iter().zip(needed) {
             word_needed[word as usize] |= needed;
         }
+    }
+    for (at, _) in pair_columns.iter().enumerate().filter(|&(_, &column)| column != NONE) {
+        let (first, second) = pairs.pair(at);
+        word_needed[first as usize] = true;
+        word_needed[second as usize] = true;
     }
     let words = numbers(&word_needed);
     let lexicon =
@@ -158,7 +174,12 @@ fn prune(lexicon: &Lexicon, levels: &[Level], order: &[(usize, u32)]) -> Vocabul
         parent_numbers = numbers(&needed[level]);
         nodes.push(kept);
     }
-    Vocabulary::from_parts(lexicon, single, nodes, order.len())
+    let mut kept = Nodes::default();
+    for (at, &column) in pair_columns.iter().enumerate().filter(|&(_, &column)| column != NONE) {
+        let (first, second) = pairs.pair(at);
+        kept.push(words[first as usize], words[second as usize], column);
+    }
+    Vocabulary::from_parts(lexicon, single, nodes, Pairs::new(kept, skip), order.len())
 }
 
 /// The place of each one kept among those kept.

@@ -20,8 +20,8 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use super::grams::{Level, find};
-use super::params::LONGEST;
+use super::grams::{Grams, Level, find};
+use super::params::{FARTHEST, LONGEST};
 use super::select::numbers;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::{Lexicon, Tokens};
@@ -33,29 +33,42 @@ pub struct TermCounts {
     documents: u64,
     /// The words that occur.
     words: Lexicon,
-    /// The grams of one word (by word number), of two, …
-    levels: Vec<Level>,
+    grams: Grams,
+    /// Up to how many words may stand between the two of a pair; 0 when pairs are not counted.
+    skip: usize,
 }
 
 impl TermCounts {
     /// The counts of no documents, for grams of up to `longest` words: where merging can start.
     pub fn none(longest: usize) -> Result<Self> {
-        check_longest(longest)?;
-        Ok(TermCounts { documents: 0, words: Lexicon::default(), levels: vec![Level::default(); longest] })
+        Self::no_pairs(longest, 0)
+    }
+
+    /// The same, for pairs of words with up to `skip` words between them as well.
+    pub fn no_pairs(longest: usize, skip: usize) -> Result<Self> {
+        check_longest(longest, skip)?;
+        let grams = Grams { levels: vec![Level::default(); longest], pairs: Level::default() };
+        Ok(TermCounts { documents: 0, words: Lexicon::default(), grams, skip })
     }
 
     /// Counts the grams of up to `longest` words.
     pub fn of(tokens: &Tokens, longest: usize, run: &Run) -> Result<Self> {
-        check_longest(longest)?;
+        Self::with_pairs(tokens, longest, 0, run)
+    }
+
+    /// Counts the grams of up to `longest` words, and pairs of words with up to `skip` words between them.
+    pub fn with_pairs(tokens: &Tokens, longest: usize, skip: usize, run: &Run) -> Result<Self> {
+        check_longest(longest, skip)?;
         if tokens.n_documents() >= u32::MAX as usize {
             return Err(Error::data("more than 4 294 967 294 documents"));
         }
-        let mut levels = find(tokens, longest, 1.0, run)?;
+        let mut grams = find(tokens, longest, skip, 1.0, run)?;
+        let Grams { levels, pairs } = &mut grams;
         let documents = tokens.n_documents() as u64;
         // A lexicon may have words of other documents, which would make equal counts unequal.
         let occurs: Vec<bool> = levels[0].frequencies.iter().map(|&frequency| frequency > 0).collect();
         if occurs.iter().all(|&occurs| occurs) {
-            return Ok(TermCounts { documents, words: tokens.lexicon().clone(), levels });
+            return Ok(TermCounts { documents, words: tokens.lexicon().clone(), grams, skip });
         }
         let kept = tokens.lexicon().iter().zip(&occurs).filter(|&(_, &occurs)| occurs).map(|(word, _)| word);
         let words = Lexicon::from_sorted(kept);
@@ -68,7 +81,10 @@ impl TermCounts {
                 level.parents.iter_mut().for_each(|parent| *parent = renumbered[*parent as usize]);
             }
         }
-        Ok(TermCounts { documents, words, levels })
+        for word in pairs.parents.iter_mut().chain(&mut pairs.words) {
+            *word = renumbered[*word as usize];
+        }
+        Ok(TermCounts { documents, words, grams, skip })
     }
 
     /// Adds the counts of other documents.
@@ -77,9 +93,14 @@ impl TermCounts {
             let (expected, found) = (self.longest(), other.longest());
             return Err(Error::Shape { what: "words of the longest grams counted", expected, found });
         }
+        if self.skip != other.skip {
+            let (expected, found) = (self.skip, other.skip);
+            return Err(Error::Shape { what: "words between the two of a pair counted", expected, found });
+        }
+        let (own_levels, other_levels) = (&self.grams.levels, &other.grams.levels);
         let (words, from_own, from_other) = merge_words(&self.words, &other.words);
         let mut single = Level { frequencies: vec![0; words.len()], counts: vec![0; words.len()], ..Level::default() };
-        for (part, places) in [(&self.levels[0], &from_own), (&other.levels[0], &from_other)] {
+        for (part, places) in [(&own_levels[0], &from_own), (&other_levels[0], &from_other)] {
             for ((&place, frequency), count) in places.iter().zip(&part.frequencies).zip(&part.counts) {
                 let place = place as usize;
                 single.frequencies[place] = single.frequencies[place].saturating_add(*frequency);
@@ -89,14 +110,18 @@ impl TermCounts {
         }
         let mut levels = vec![single];
         let mut parents = (from_own.clone(), from_other.clone());
-        for length in 1..self.levels.len() {
-            let own = Part { level: &self.levels[length], parents: &parents.0, words: &from_own };
-            let others = Part { level: &other.levels[length], parents: &parents.1, words: &from_other };
+        for length in 1..own_levels.len() {
+            let own = Part { level: &own_levels[length], parents: &parents.0, words: &from_own };
+            let others = Part { level: &other_levels[length], parents: &parents.1, words: &from_other };
             let (level, from_own, from_other) = merge_level(&own, &others);
             parents = (from_own, from_other);
             levels.push(level);
         }
-        *self = TermCounts { documents: self.documents + other.documents, words, levels };
+        let own = Part { level: &self.grams.pairs, parents: &from_own, words: &from_own };
+        let others = Part { level: &other.grams.pairs, parents: &from_other, words: &from_other };
+        let (pairs, ..) = merge_level(&own, &others);
+        let (documents, skip) = (self.documents + other.documents, self.skip);
+        *self = TermCounts { documents, words, grams: Grams { levels, pairs }, skip };
         Ok(())
     }
 
@@ -107,34 +132,44 @@ impl TermCounts {
 
     /// How many different terms there are, of all lengths.
     pub fn n_terms(&self) -> usize {
-        self.levels.iter().map(|level| level.counts.len()).sum()
+        self.grams.levels.iter().chain([&self.grams.pairs]).map(|level| level.counts.len()).sum()
     }
 
     /// How many words the longest grams counted have.
     pub fn longest(&self) -> usize {
-        self.levels.len()
+        self.grams.levels.len()
+    }
+
+    /// Up to how many words may stand between the two of a pair; 0 when pairs are not counted.
+    pub fn skip(&self) -> usize {
+        self.skip
     }
 
     pub(super) fn words(&self) -> &Lexicon {
         &self.words
     }
 
-    pub(super) fn levels(&self) -> &[Level] {
-        &self.levels
+    pub(super) fn grams(&self) -> &Grams {
+        &self.grams
     }
 
     /// Puts the counts into a store.
     pub fn save(&self, out: &mut StoreWriter) {
         out.put_u64("documents", &[self.documents]);
-        out.put_u64("longest", &[self.levels.len() as u64]);
+        out.put_u64("longest", &[self.longest() as u64]);
         self.words.save("words", out);
-        for (level, length) in self.levels.iter().zip(1..) {
-            out.scope(&format!("grams{length}"), |out| {
-                out.put_u32("parents", &level.parents);
-                out.put_u32("words", &level.words);
-                out.put_u32("frequencies", &level.frequencies);
-                out.put_u64("counts", &level.counts);
-            });
+        let save = |level: &Level, out: &mut StoreWriter| {
+            out.put_u32("parents", &level.parents);
+            out.put_u32("words", &level.words);
+            out.put_u32("frequencies", &level.frequencies);
+            out.put_u64("counts", &level.counts);
+        };
+        for (level, length) in self.grams.levels.iter().zip(1..) {
+            out.scope(&format!("grams{length}"), |out| save(level, out));
+        }
+        if self.skip > 0 {
+            out.put_u64("skip", &[self.skip as u64]);
+            out.scope("pairs", |out| save(&self.grams.pairs, out));
         }
     }
 
@@ -142,11 +177,13 @@ impl TermCounts {
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let documents = store.u64s("documents", Some(1))?[0];
         let longest = usize::try_from(store.u64s("longest", Some(1))?[0]).unwrap_or(usize::MAX);
-        check_longest(longest).map_err(|e| Error::model(e.to_string()))?;
+        let skip = match store.has("skip") {
+            true => usize::try_from(store.u64s("skip", Some(1))?[0]).unwrap_or(usize::MAX),
+            false => 0,
+        };
+        check_longest(longest, skip).map_err(|e| Error::model(e.to_string()))?;
         let words = Lexicon::load("words", store)?;
-        let mut levels: Vec<Level> = Vec::with_capacity(longest);
-        for length in 1..=longest {
-            let store = store.scope(&format!("grams{length}"));
+        let load = |store: &StoreReader<'_>, length: usize, before: usize| -> Result<Level> {
             let frequencies = store.u32s("frequencies", (length == 1).then_some(words.len()))?;
             let counts = store.u64s("counts", Some(frequencies.len()))?;
             let pairs = if length == 1 { 0 } else { frequencies.len() };
@@ -159,20 +196,31 @@ impl TermCounts {
             let counted = level.frequencies.iter().zip(&level.counts).all(|(&frequency, &count)| {
                 frequency > 0 && u64::from(frequency) <= documents && u64::from(frequency) <= count
             });
-            let before = levels.last().map_or(0, |level| level.counts.len());
             let within = level.parents.iter().all(|&parent| (parent as usize) < before)
                 && level.words.iter().all(|&word| (word as usize) < words.len());
             let ordered = (1..pairs).all(|at| level.pair(at - 1) < level.pair(at));
             if !(counted && within && ordered) {
                 return Err(Error::model(format!("the counts of grams of {length} words are damaged")));
             }
-            levels.push(level);
+            Ok(level)
+        };
+        let mut levels: Vec<Level> = Vec::with_capacity(longest);
+        for length in 1..=longest {
+            let before = levels.last().map_or(0, |level| level.counts.len());
+            levels.push(load(&store.scope(&format!("grams{length}")), length, before)?);
         }
-        Ok(TermCounts { documents, words, levels })
+        let pairs = match skip {
+            0 => Level::default(),
+            _ => load(&store.scope("pairs"), 2, words.len())?,
+        };
+        Ok(TermCounts { documents, words, grams: Grams { levels, pairs }, skip })
     }
 }
 
-fn check_longest(longest: usize) -> Result<()> {
+fn check_longest(longest: usize, skip: usize) -> Result<()> {
+    if skip > FARTHEST {
+        return Err(Error::parameter("counts", "skip", skip, format!("must be from 0 to {FARTHEST}")));
+    }
     match longest {
         1..=LONGEST => Ok(()),
         _ => Err(Error::parameter("counts", "ngrams", longest, format!("must be from 1 to {LONGEST}"))),
@@ -289,12 +337,13 @@ mod tests {
             choices in proptest::collection::vec(0usize..100, 6),
             (ngrams_min, more, min_df, max_df) in (1usize..4, 0usize..3, 1u64..4, 0.5f64..1.0),
             max_features in proptest::option::of(1usize..20),
+            skip in 0usize..4,
             shares in any::<bool>(),
         ) {
             let run = run();
             let longest = ngrams_min + more;
             let tokens = WordsParams::default().tokenize(&texts, &run).unwrap();
-            let whole = TermCounts::of(&tokens, longest, &run).unwrap();
+            let whole = TermCounts::with_pairs(&tokens, longest, skip, &run).unwrap();
             let parts: Vec<TermCounts> = (0..5)
                 .map(|part| {
                     let rows: Vec<usize> = (0..texts.len()).filter(|&row| owners[row] == part).collect();
@@ -306,10 +355,10 @@ mod tests {
                             WordsParams::default().tokenize(&texts, &run).unwrap()
                         }
                     };
-                    let counts = TermCounts::of(&own, longest, &run).unwrap();
+                    let counts = TermCounts::with_pairs(&own, longest, skip, &run).unwrap();
                     round_trip(|out| counts.save(out), TermCounts::load).unwrap()
                 })
-                .chain([TermCounts::none(longest).unwrap()])
+                .chain([TermCounts::no_pairs(longest, skip).unwrap()])
                 .collect();
             let merged = merge_all(parts, &choices);
             prop_assert_eq!(bytes(|out| merged.save(out)), bytes(|out| whole.save(out)));
@@ -320,6 +369,7 @@ mod tests {
                 min_df: Bound::Count(min_df),
                 max_df: Bound::Share(max_df),
                 max_features,
+                skip,
                 binary: false,
             };
             match (params.fit(&tokens, &run), params.model_of(&merged)) {
@@ -348,6 +398,9 @@ mod tests {
         let mut two = TermCounts::of(&tokens, 2, &run()).unwrap();
         assert_eq!((two.n_documents(), two.n_terms(), two.longest()), (2, 4, 2));
         assert!(two.merge(&TermCounts::none(1).unwrap()).is_err());
+        assert!(two.merge(&TermCounts::no_pairs(2, 1).unwrap()).is_err());
+        assert!(TermCounts::no_pairs(1, 17).is_err());
+        assert!(CountsParams { skip: 1, ..CountsParams::default() }.model_of(&two).is_err());
         assert!(CountsParams { ngrams: 3, ..CountsParams::default() }.model_of(&two).is_err());
         assert!(TermCounts::none(0).is_err() && TermCounts::none(9).is_err());
         let with = |change: &dyn Fn(&mut StoreWriter)| {

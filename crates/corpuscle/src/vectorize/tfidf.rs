@@ -176,6 +176,14 @@ impl Vectorizer for TfidfParams {
         Ok((model, x.into()))
     }
 
+    fn counts(&self) -> Option<usize> {
+        Some(self.counts.ngrams)
+    }
+
+    fn model_of(&self, counts: &TermCounts) -> Result<TfidfModel> {
+        TfidfParams::model_of(self, counts)
+    }
+
     fn load(&self, store: &StoreReader<'_>) -> Result<TfidfModel> {
         TfidfModel::load(store)
     }

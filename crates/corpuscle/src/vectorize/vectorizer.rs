@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{RowMaker, Spread, TopicTable, WordSpace};
+use super::chunks::{count, rows};
+use super::{Chunks, RowMaker, Spread, TermCounts, TopicTable, WordSpace};
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::params::Params;
 use crate::store::{StoreReader, StoreWriter};
@@ -45,6 +46,31 @@ pub trait Vectorizer: Params {
     /// A method that takes something from training documents alone says so with [`Vectorizer::ASKS_LABELLED`].
     fn fit_labelled(&self, tokens: &Tokens, _labelled: &[usize], run: &Run) -> Result<(Self::Model, Matrix)> {
         self.fit(tokens, run)
+    }
+
+    /// How many words the longest terms have that it counts, for a method that learns from nothing but [`TermCounts`].
+    fn counts(&self) -> Option<usize> {
+        None
+    }
+
+    /// What [`Vectorizer::fit`] learns, from counts of the same documents made in parts, for a method that has
+    /// [`Vectorizer::counts`].
+    fn model_of(&self, _counts: &TermCounts) -> Result<Self::Model> {
+        Err(Error::data(format!("`{}` cannot be fitted from term counts; counts, binary and tfidf can", Self::NAME)))
+    }
+
+    /// Learns from documents that come in chunks, and gives their matrix: to the bit what [`Vectorizer::fit`] gives on all of
+    /// them. Refused by a method that needs the words of all documents in memory.
+    fn fit_chunks(&self, chunks: &dyn Chunks, run: &Run) -> Result<(Self::Model, Matrix)> {
+        let Some(longest) = self.counts() else {
+            return Err(Error::data(format!(
+                "`{}` needs the words of all documents in memory; counts, binary and tfidf can learn from documents on disk",
+                Self::NAME
+            )));
+        };
+        let model = self.model_of(&count(chunks, longest, run)?)?;
+        let x = rows(chunks, model.n_columns(), run, |tokens| Ok(model.transform(tokens, run)?.sparse().clone()))?;
+        Ok((model, x.into()))
     }
 
     /// Takes a fitted model out of a store, checking it whole.

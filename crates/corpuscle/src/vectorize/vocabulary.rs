@@ -1,16 +1,19 @@
 //! The terms of a vectorizer, and the columns they have.
 //!
 //! Terms are held as a tree: words, then for each length the grams as (parent, word), so that looking up the n-grams
-//! of a text needs neither strings nor more than one table access for each.
+//! of a text needs neither strings nor more than one table access for each. Pairs of words with others between them have the columns
+//! behind those of n-grams.
 
 use rustc_hash::FxHashMap;
 
 use super::grams::{NONE, key};
+use super::params::FARTHEST;
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Lexicon;
 use crate::{Error, Result};
 
-/// Terms (words, or words joined by one space) in byte order; a term's column is its place.
+/// Terms (words, or words joined by one space) in byte order, then pairs of words (`not … good`) in byte order; a term's column is its
+/// place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vocabulary {
     words: Lexicon,
@@ -18,8 +21,27 @@ pub struct Vocabulary {
     single: Vec<u32>,
     /// Grams of two words, of three …
     levels: Vec<Nodes>,
+    pairs: Option<Pairs>,
     columns: usize,
 }
+
+/// Pairs of words with others between them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pairs {
+    nodes: Nodes,
+    /// How many others at most.
+    skip: usize,
+}
+
+impl Pairs {
+    /// The pairs of a vocabulary; `None` when it has none.
+    pub(super) fn new(nodes: Nodes, skip: usize) -> Option<Self> {
+        (!nodes.columns.is_empty()).then_some(Pairs { nodes, skip })
+    }
+}
+
+/// Between the two words of a pair.
+const BETWEEN: &str = " … ";
 
 /// The grams of one length that are a column or begin one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,8 +65,14 @@ impl Nodes {
 }
 
 impl Vocabulary {
-    pub(super) fn from_parts(words: Lexicon, single: Vec<u32>, levels: Vec<Nodes>, columns: usize) -> Self {
-        Vocabulary { words, single, levels, columns }
+    pub(super) fn from_parts(
+        words: Lexicon,
+        single: Vec<u32>,
+        levels: Vec<Nodes>,
+        pairs: Option<Pairs>,
+        columns: usize,
+    ) -> Self {
+        Vocabulary { words, single, levels, pairs, columns }
     }
 
     /// How many terms there are.
@@ -64,6 +92,11 @@ impl Vocabulary {
 
     /// The column of a term.
     pub fn column(&self, term: &str) -> Option<usize> {
+        if let Some((first, second)) = term.split_once(BETWEEN) {
+            let nodes = &self.pairs.as_ref()?.nodes;
+            let node = *nodes.table.get(&key(self.words.id(first)?, self.words.id(second)?))?;
+            return nodes.columns.get(node as usize).map(|&column| column as usize);
+        }
         let mut words = term.split(' ').map(|word| self.words.id(word));
         let mut node = words.next()??;
         let mut column = self.single[node as usize];
@@ -97,7 +130,20 @@ impl Vocabulary {
                 terms[nodes.columns[node] as usize] = words.join(" ");
             }
         }
+        for (column, first, second) in self.pairs() {
+            terms[column as usize] = format!("{first}{BETWEEN}{second}");
+        }
         terms
+    }
+
+    /// Column and words of every pair.
+    fn pairs(&self) -> impl Iterator<Item = (u32, &str, &str)> {
+        let pair = |nodes: &Nodes, node: usize| {
+            (nodes.columns[node], self.words.term(nodes.parents[node]), self.words.term(nodes.words[node]))
+        };
+        self.pairs
+            .iter()
+            .flat_map(move |Pairs { nodes, .. }| (0..nodes.columns.len()).map(move |node| pair(nodes, node)))
     }
 
     /// Calls `visit(column)` for every n-gram of a document that is a column; the document is in numbers of
@@ -123,17 +169,30 @@ impl Vocabulary {
                     visit(column);
                 }
             }
+            if let Some(Pairs { nodes, skip }) = &self.pairs {
+                for &second in document[at + 1..].iter().take(skip + 1) {
+                    if let Some(&node) = nodes.table.get(&key(first, second)) {
+                        visit(nodes.columns[node as usize]);
+                    }
+                }
+            }
         }
     }
 
     /// Whether terms are single words only.
     pub(super) fn single_words(&self) -> Option<&[u32]> {
-        self.levels.is_empty().then_some(&self.single)
+        (self.levels.is_empty() && self.pairs.is_none()).then_some(&self.single)
     }
 
     /// Puts the terms into a store.
     pub fn save(&self, out: &mut StoreWriter) {
-        out.put_strings("terms", self.terms());
+        let mut terms = self.terms();
+        terms.truncate(self.columns - self.pairs().count());
+        out.put_strings("terms", terms);
+        if let Some(Pairs { skip, .. }) = &self.pairs {
+            out.put_u64("skip", &[*skip as u64]);
+            out.put_strings("pairs", self.pairs().map(|(_, first, second)| format!("{first} {second}")));
+        }
     }
 
     /// Takes terms out of a store, checking that they ascend and are words joined by single spaces.
@@ -142,15 +201,28 @@ impl Vocabulary {
         if terms.windows(2).any(|pair| pair[0] >= pair[1]) || terms.len() >= u32::MAX as usize {
             return Err(Error::model("the terms of the vocabulary are not in order"));
         }
-        if terms.iter().any(|term| term.split(' ').any(str::is_empty)) {
+        let mut pairs = Vec::new();
+        let mut skip = 0;
+        if store.has("skip") {
+            pairs = store.strings("pairs")?;
+            skip = usize::try_from(store.u64s("skip", Some(1))?[0]).unwrap_or(usize::MAX);
+            let ordered = pairs.windows(2).all(|pair| pair[0] < pair[1]);
+            if !ordered || !(1..=FARTHEST).contains(&skip) || terms.len() + pairs.len() >= u32::MAX as usize {
+                return Err(Error::model("the pairs of the vocabulary are not in order"));
+            }
+            if pairs.iter().any(|pair| pair.split(' ').count() != 2) {
+                return Err(Error::model("the vocabulary has a pair that is not two words"));
+            }
+        }
+        if terms.iter().chain(&pairs).any(|term| term.split(' ').any(str::is_empty)) {
             return Err(Error::model("the vocabulary has an empty word"));
         }
-        Ok(Self::from_terms(&terms))
+        Ok(Self::from_terms(&terms, &pairs, skip))
     }
 
-    /// The vocabulary of terms that ascend.
-    fn from_terms(terms: &[String]) -> Self {
-        let mut words: Vec<&str> = terms.iter().flat_map(|term| term.split(' ')).collect();
+    /// The vocabulary of terms that ascend, and of pairs of words that do.
+    fn from_terms(terms: &[String], pairs: &[String], skip: usize) -> Self {
+        let mut words: Vec<&str> = terms.iter().chain(pairs).flat_map(|term| term.split(' ')).collect();
         words.sort_unstable();
         words.dedup();
         let words = Lexicon::from_sorted(words);
@@ -177,7 +249,14 @@ impl Vocabulary {
                 level += 1;
             }
         }
-        Vocabulary { words, single, levels, columns: terms.len() }
+        let mut nodes = Nodes::default();
+        for (pair, column) in pairs.iter().zip(terms.len() as u32..) {
+            let ids = pair.split_once(' ').and_then(|(first, second)| words.id(first).zip(words.id(second)));
+            if let Some((first, second)) = ids {
+                nodes.push(first, second, column);
+            }
+        }
+        Vocabulary { words, single, levels, pairs: Pairs::new(nodes, skip), columns: terms.len() + pairs.len() }
     }
 }
 
@@ -206,6 +285,40 @@ mod tests {
         let mut found = Vec::new();
         vocabulary.for_each(&document, |column| found.push(terms[column as usize]));
         assert_eq!(found, ["a", "a b", "a b c", "b c d", "c d", "d"]);
+    }
+
+    #[test]
+    fn pairs_have_the_columns_behind_grams() {
+        let given = |out: &mut StoreWriter| {
+            out.put_strings("terms", ["a", "a b"]);
+            out.put_strings("pairs", ["a b", "a d", "d a"]);
+            out.put_u64("skip", &[2]);
+        };
+        let vocabulary = round_trip(given, Vocabulary::load).unwrap();
+        let terms = ["a", "a b", "a … b", "a … d", "d … a"];
+        assert_eq!(vocabulary.terms(), terms);
+        for (column, term) in terms.iter().enumerate() {
+            assert_eq!(vocabulary.column(term), Some(column));
+        }
+        assert_eq!((vocabulary.column("b … a"), vocabulary.column("d"), vocabulary.column("a … ")), (None, None, None));
+        assert_eq!(round_trip(|out| vocabulary.save(out), Vocabulary::load).unwrap(), vocabulary);
+        let document: Vec<u32> =
+            "a b x d a".split(' ').map(|word| vocabulary.words().id(word).unwrap_or(NONE)).collect();
+        let mut found = Vec::new();
+        vocabulary.for_each(&document, |column| found.push(terms[column as usize]));
+        assert_eq!(found, ["a", "a b", "a … b", "a … d", "d … a", "a"]);
+        let damaged = |change: &dyn Fn(&mut StoreWriter)| {
+            let both = |out: &mut StoreWriter| {
+                given(out);
+                change(out);
+            };
+            round_trip(both, Vocabulary::load)
+        };
+        assert!(damaged(&|out| out.put_strings("pairs", ["b a", "a b"])).is_err());
+        assert!(damaged(&|out| out.put_strings("pairs", ["a b c"])).is_err());
+        assert!(damaged(&|out| out.put_strings("pairs", ["a "])).is_err());
+        assert!(damaged(&|out| out.put_u64("skip", &[0])).is_err());
+        assert!(damaged(&|out| out.put_u64("skip", &[99])).is_err());
     }
 
     #[test]

@@ -73,6 +73,21 @@ impl KmeansParams {
 
     /// Clusters the rows of `x`.
     pub fn fit(&self, x: &Dense, run: &Run) -> Result<Kmeans> {
+        self.fit_rows(x, None, run)
+    }
+
+    /// The same with a weight above 0 for each row: a row of weight 3 counts as three equal rows.
+    pub fn fit_weighted(&self, x: &Dense, weights: &[f32], run: &Run) -> Result<Kmeans> {
+        if weights.len() != x.rows() {
+            return Err(Error::Shape { what: "weights of the rows", expected: x.rows(), found: weights.len() });
+        }
+        if let Some(row) = weights.iter().position(|weight| !(*weight > 0.0 && weight.is_finite())) {
+            return Err(Error::data(format!("row {} has the weight {}, not a number above 0", row + 1, weights[row])));
+        }
+        self.fit_rows(x, Some(weights), run)
+    }
+
+    fn fit_rows(&self, x: &Dense, weights: Option<&[f32]>, run: &Run) -> Result<Kmeans> {
         self.check()?;
         if x.rows() < self.clusters {
             let reason = format!("is more than the {} rows there are to cluster", x.rows());
@@ -80,15 +95,18 @@ impl KmeansParams {
         }
         run.install(|| {
             let norms: Vec<f32> = x.values().par_chunks(x.cols().max(1)).map(square).collect();
-            let mut centres = self.start(x, &norms, run)?;
+            let total = |distances: &[f32]| -> f64 {
+                distances.iter().enumerate().map(|(row, &d)| weight(weights, row) * f64::from(d)).sum()
+            };
+            let mut centres = self.start(x, weights, &norms, run)?;
             let (mut clusters, mut distances) = nearest(x, &norms, &centres);
-            let mut inertia: f64 = distances.iter().map(|&d| f64::from(d)).sum();
+            let mut inertia = total(&distances);
             let mut converged = false;
             for _ in 0..self.steps {
                 run.check()?;
-                centres = means(x, &mut clusters, &mut distances, self.clusters);
+                centres = means(x, weights, &mut clusters, &mut distances, self.clusters);
                 let (moved, nearer) = nearest(x, &norms, &centres);
-                let less: f64 = nearer.iter().map(|&d| f64::from(d)).sum();
+                let less = total(&nearer);
                 converged = moved == clusters || inertia - less <= self.tolerance * inertia;
                 (clusters, distances, inertia) = (moved, nearer, less);
                 if converged {
@@ -100,7 +118,7 @@ impl KmeansParams {
     }
 
     /// k-means++.
-    fn start(&self, x: &Dense, norms: &[f32], run: &Run) -> Result<Dense> {
+    fn start(&self, x: &Dense, weights: Option<&[f32]>, norms: &[f32], run: &Run) -> Result<Dense> {
         let mut rng = run.rng(0x6b6d);
         let mut distances = vec![f32::INFINITY; x.rows()];
         let mut chosen = rng.random_range(0..x.rows());
@@ -117,12 +135,13 @@ impl KmeansParams {
                     *distance = distance.min((norms[row] - 2.0 * inner + own).max(0.0));
                 }
             });
-            let total: f64 = distances.iter().map(|&d| f64::from(d)).sum();
+            let drawn_by = |(row, &distance): (usize, &f32)| weight(weights, row) * f64::from(distance);
+            let total: f64 = distances.iter().enumerate().map(drawn_by).sum();
             let mut aim = rng.random::<f64>() * total;
             // Rows that are all the same leave nothing to draw by: any row will do.
             chosen = rng.random_range(0..x.rows());
-            for (row, &distance) in distances.iter().enumerate() {
-                aim -= f64::from(distance);
+            for (row, distance) in distances.iter().enumerate() {
+                aim -= drawn_by((row, distance));
                 if aim < 0.0 {
                     chosen = row;
                     break;
@@ -131,6 +150,32 @@ impl KmeansParams {
         }
         Ok(centres)
     }
+}
+
+impl Kmeans {
+    /// The nearest centre of each row of `x`, which may be other rows than those clustered. Holds the distances of a few thousand
+    /// rows at a time.
+    pub fn assign(&self, x: &Dense, run: &Run) -> Result<Vec<u32>> {
+        if x.cols() != self.centres.cols() {
+            return Err(Error::Shape { what: "columns of the rows", expected: self.centres.cols(), found: x.cols() });
+        }
+        const AT_ONCE: usize = 8 * ROWS;
+        let mut clusters = Vec::with_capacity(x.rows());
+        for from in (0..x.rows()).step_by(AT_ONCE) {
+            run.check()?;
+            let rows = from..x.rows().min(from + AT_ONCE);
+            let values = x.values()[from * x.cols()..rows.end * x.cols()].to_vec();
+            let part = Dense::new(rows.len(), x.cols(), values)?;
+            let norms: Vec<f32> = (0..part.rows()).map(|row| square(part.row(row))).collect();
+            clusters.extend(run.install(|| nearest(&part, &norms, &self.centres)).0);
+        }
+        Ok(clusters)
+    }
+}
+
+#[inline]
+fn weight(weights: Option<&[f32]>, row: usize) -> f64 {
+    weights.map_or(1.0, |weights| f64::from(weights[row]))
 }
 
 #[inline]
@@ -170,7 +215,7 @@ fn nearest(x: &Dense, norms: &[f32], centres: &Dense) -> (Vec<u32>, Vec<f32>) {
 }
 
 /// The mean of each cluster's rows. An empty cluster takes the row farthest from its centre.
-fn means(x: &Dense, clusters: &mut [u32], distances: &mut [f32], k: usize) -> Dense {
+fn means(x: &Dense, weights: Option<&[f32]>, clusters: &mut [u32], distances: &mut [f32], k: usize) -> Dense {
     let mut sizes = vec![0u32; k];
     clusters.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
     for empty in 0..k {
@@ -197,7 +242,9 @@ fn means(x: &Dense, clusters: &mut [u32], distances: &mut [f32], k: usize) -> De
             let mut sums = vec![0f64; k * columns.len()];
             for (row, &cluster) in clusters.iter().enumerate() {
                 let to = &mut sums[cluster as usize * columns.len()..][..columns.len()];
-                to.iter_mut().zip(&x.row(row)[columns.clone()]).for_each(|(sum, &value)| *sum += f64::from(value));
+                let weight = weight(weights, row);
+                let values = &x.row(row)[columns.clone()];
+                to.iter_mut().zip(values).for_each(|(sum, &value)| *sum += weight * f64::from(value));
             }
             sums
         })
@@ -209,9 +256,11 @@ fn means(x: &Dense, clusters: &mut [u32], distances: &mut [f32], k: usize) -> De
             sums[at..at + width].copy_from_slice(&values[cluster * width..(cluster + 1) * width]);
         }
     }
+    let mut mass = vec![0f64; k];
+    clusters.iter().enumerate().for_each(|(row, &cluster)| mass[cluster as usize] += weight(weights, row));
     let mut centres = Dense::zeros(k, x.cols());
     for cluster in 0..k {
-        let size = f64::from(sizes[cluster].max(1));
+        let size = if mass[cluster] > 0.0 { mass[cluster] } else { 1.0 };
         for (to, sum) in centres.row_mut(cluster).iter_mut().zip(&sums[cluster * x.cols()..]) {
             *to = (sum / size) as f32;
         }
@@ -245,6 +294,21 @@ mod tests {
         for threads in [2, 8] {
             assert_eq!(params.fit(&x, &Run::new(9, threads).unwrap()).unwrap(), found);
         }
+    }
+
+    #[test]
+    fn a_weight_counts_as_so_many_equal_rows_and_other_rows_find_their_centre() {
+        let run = Run::new(3, 2).unwrap();
+        let x = Dense::from_rows(&[[0.0], [1.0], [9.0], [10.0]]);
+        let params = KmeansParams { clusters: 2, ..KmeansParams::default() };
+        let found = params.fit_weighted(&x, &[3.0, 1.0, 1.0, 1.0], &run).unwrap();
+        let centre = found.centres.row(found.clusters[0] as usize)[0];
+        assert!((centre - 0.25).abs() < 1e-6, "{centre}");
+        let other = found.assign(&Dense::from_rows(&[[-1.0], [20.0]]), &run).unwrap();
+        assert_eq!(other, [found.clusters[0], found.clusters[3]]);
+        assert!(found.assign(&Dense::zeros(1, 2), &run).is_err());
+        assert!(params.fit_weighted(&x, &[1.0], &run).is_err());
+        assert!(params.fit_weighted(&x, &[1.0, 0.0, 1.0, 1.0], &run).is_err());
     }
 
     #[test]

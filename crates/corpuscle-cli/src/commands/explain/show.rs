@@ -51,6 +51,9 @@ pub(super) fn text(explained: &Explained<'_>, top: usize) -> String {
     let mut text = format!("{}: {}{sure}{rest}\n", explained.document.id, explained.predicted);
     let rows = explained.terms.iter().take(top).map(|part| vec![part.term.clone(), format!("{:+.4}", part.amount)]);
     text.push_str(&output::table(&["term", explained.weighing.about()], 1, rows));
+    if let Some(signs) = signs(explained.terms.iter().take(top).map(|part| part.term.as_str())) {
+        text.push_str(&format!("{signs}\n"));
+    }
     for (word, list) in &explained.counts_as {
         text.push_str(&format!("{word} counts as {}\n", list.join(", ")));
     }
@@ -62,6 +65,20 @@ pub(super) fn text(explained: &Explained<'_>, top: usize) -> String {
         text.push_str(&output::table(&["nearest documents", "labelled", "near", "text"], 4, rows));
     }
     text
+}
+
+/// What the signs on terms that are not plain words mean; `None` when there is none.
+fn signs<'a>(terms: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut found = [false; 4];
+    for term in terms {
+        found[0] |= term.starts_with('-') || term.ends_with('-');
+        found[1] |= term.starts_with('^') || term.ends_with('$');
+        found[2] |= term.starts_with('¬') || term.contains(" ¬");
+        found[3] |= term.contains(" … ");
+    }
+    let about = ["- a part of a word", "^ $ the first words and the last", "¬ negated", "… with other words between"];
+    let said: Vec<&str> = about.into_iter().zip(found).filter(|(_, found)| *found).map(|(about, _)| about).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The documents with their terms highlighted.

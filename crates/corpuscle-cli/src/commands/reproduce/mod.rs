@@ -1,6 +1,7 @@
 //! `corpuscle reproduce`: a paper's table or figure, ours beside theirs.
 
 mod page;
+mod searches;
 mod text;
 
 use std::io::Write;
@@ -11,6 +12,7 @@ use anyhow::Context;
 use corpuscle::Run;
 use corpuscle::corpus::ReadOptions;
 use corpuscle::experiment::{Protocol, Reproduction};
+use corpuscle::retrieve::SearchProtocol;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Everywhere, Reproduce};
@@ -56,23 +58,32 @@ const PROTOCOLS: &[&str] = &[
 
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let protocols = PROTOCOLS.iter().map(|json| Protocol::parse(json)).collect::<Result<Vec<_>, _>>()?;
+    let searches = searches::all()?;
     let Some(folder) = args.data.as_ref().filter(|_| !args.list) else {
-        return list(&protocols, everywhere);
+        return list(&protocols, &searches, everywhere);
     };
     if let Some(path) = &args.report {
         input::check_writable(path)?;
     }
     if args.all {
-        return run_all(&protocols, folder, args, everywhere, run);
+        return run_all(&protocols, &searches, folder, args, everywhere, run);
     }
-    let Some(name) = &args.name else { return list(&protocols, everywhere) };
+    let Some(name) = &args.name else { return list(&protocols, &searches, everywhere) };
+    if let Some(protocol) = searches.iter().find(|protocol| protocol.name == *name) {
+        return searches::shown(protocol, folder, args, everywhere, run);
+    }
     let own;
     let protocol = if name.ends_with(".json") {
-        own = Protocol::parse(&std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?)?;
+        let json = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
+        if let Ok(protocol) = SearchProtocol::parse(&json) {
+            return searches::shown(&protocol, folder, args, everywhere, run);
+        }
+        own = Protocol::parse(&json)?;
         &own
     } else {
         protocols.iter().find(|protocol| protocol.name == *name).ok_or_else(|| {
-            let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name.as_str()).collect();
+            let names = protocols.iter().map(|protocol| protocol.name.as_str());
+            let names: Vec<&str> = names.chain(searches.iter().map(|protocol| protocol.name.as_str())).collect();
             WrongCall(format!("there is no protocol `{name}`; there are {}", names.join(", ")))
         })?
     };
@@ -123,6 +134,7 @@ fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyho
 /// keep the others from being run.
 fn run_all(
     protocols: &[Protocol],
+    searches: &[SearchProtocol],
     folder: &Path,
     args: &Reproduce,
     everywhere: &Everywhere,
@@ -155,7 +167,32 @@ fn run_all(
         }
         done.push(one);
         if let Some(path) = &args.report {
-            let page = page::all(&done, &[&skipped[..], &failed].concat(), run);
+            let page = page::all(&done, &[], &[&skipped[..], &failed].concat(), run);
+            output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+        }
+    }
+    let mut searched: Vec<searches::Done> = Vec::new();
+    for protocol in searches {
+        if let Some(file) = searches::missing(protocol, folder) {
+            skipped.push(format!("{}: {file} is not there", protocol.name));
+            continue;
+        }
+        let started = Instant::now();
+        match searches::one(protocol, folder, args, run) {
+            Ok(one) => {
+                seconds.push(started.elapsed().as_secs_f64());
+                if !everywhere.json {
+                    output::print_text(&(one.text() + "\n"))?;
+                }
+                searched.push(one);
+            }
+            Err(error) => {
+                run.check()?;
+                failed.push(format!("{}: {error:#}", protocol.name));
+            }
+        }
+        if let Some(path) = &args.report {
+            let page = page::all(&done, &searched, &[&skipped[..], &failed].concat(), run);
             output::write_beside(path, |file| Ok(file.write_all(page.as_bytes())?))?;
         }
     }
@@ -166,12 +203,18 @@ fn run_all(
             one["seconds"] = json!(output::round(*seconds, 3));
             all.push(one);
         }
+        for (done, seconds) in searched.iter().zip(&seconds[done.len()..]) {
+            let mut one = done.json(run);
+            one["seconds"] = json!(output::round(*seconds, 3));
+            all.push(one);
+        }
         output::print_json(&json!({"protocols": all, "skipped": skipped, "failed": failed}))?;
         return whole(&failed);
     }
-    let rows = done.iter().zip(&seconds).map(|(Done { protocol, result, .. }, seconds)| {
-        let (held, all) = result.claims_held();
-        vec![protocol.name.clone(), format!("{held} of {all}"), format!("{seconds:.0} s")]
+    let tables = done.iter().map(|Done { protocol, result, .. }| (&protocol.name, result.claims_held()));
+    let tables = tables.chain(searched.iter().map(|done| (&done.protocol.name, done.claims_held())));
+    let rows = tables.zip(&seconds).map(|((name, (held, all)), seconds)| {
+        vec![name.clone(), format!("{held} of {all}"), format!("{seconds:.0} s")]
     });
     let mut text = output::table(&["protocol", "claims that hold", "time"], 1, rows);
     skipped.iter().for_each(|line| text.push_str(&format!("not run: {line}\n")));
@@ -187,12 +230,19 @@ fn whole(failed: &[String]) -> anyhow::Result<()> {
     }
 }
 
-fn list(protocols: &[Protocol], everywhere: &Everywhere) -> anyhow::Result<()> {
+fn list(protocols: &[Protocol], searches: &[SearchProtocol], everywhere: &Everywhere) -> anyhow::Result<()> {
     if everywhere.json {
-        return output::print_json(&json!({"protocols": protocols}));
+        let mut all: Vec<Value> = protocols.iter().map(|protocol| json!(protocol)).collect();
+        all.extend(searches.iter().map(|protocol| json!(protocol)));
+        return output::print_json(&json!({"protocols": all}));
     }
     let row = |protocol: &Protocol| vec![protocol.name.clone(), protocol.file.clone(), protocol.paper.clone()];
-    output::print_text(&output::table(&["protocol", "data", "paper"], 3, protocols.iter().map(row)))
+    let found = |protocol: &SearchProtocol| {
+        let names: Vec<&str> = protocol.collections.iter().map(|of| of.documents.as_str()).collect();
+        vec![protocol.name.clone(), names.join(", "), protocol.paper.clone()]
+    };
+    let rows = protocols.iter().map(row).chain(searches.iter().map(found));
+    output::print_text(&output::table(&["protocol", "data", "paper"], 3, rows))
 }
 
 fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
@@ -248,6 +298,7 @@ mod tests {
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.filter_map(|name| Some(name.strip_suffix(".json")?.to_string())).collect();
         let mut known: Vec<String> = PROTOCOLS.iter().map(|json| Protocol::parse(json).unwrap().name).collect();
+        known.extend(super::searches::all().unwrap().into_iter().map(|protocol| protocol.name));
         files.sort();
         known.sort();
         assert_eq!(known, files);

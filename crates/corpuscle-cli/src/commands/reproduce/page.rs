@@ -13,6 +13,7 @@ use corpuscle::report::svg::{Bar, BarChart, HeatMap, LineChart, PointGroup, Scat
 use corpuscle::vectorize::Spread;
 
 use super::Done;
+use super::searches;
 use super::text::{self, Table, draws};
 
 pub(super) fn page(Done { protocol, result, maps }: &Done, run: &Run) -> String {
@@ -26,14 +27,15 @@ pub(super) fn page(Done { protocol, result, maps }: &Done, run: &Run) -> String 
 const MOST_POINTS: usize = 2000;
 
 /// What every page asks.
-const QUESTION: &str = "Does what the paper reports hold here?";
+pub(super) const QUESTION: &str = "Does what the paper reports hold here?";
 
 /// All protocols on one page: first every claim with its verdict, then one after the other.
-pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
-    let rows = done.iter().map(|Done { protocol, result, .. }| {
-        let (held, all) = result.claims_held();
+pub(super) fn all(done: &[Done], searches: &[searches::Done], skipped: &[String], run: &Run) -> String {
+    let tables = done.iter().map(|Done { protocol, result, .. }| (&protocol.title, result.claims_held()));
+    let tables = tables.chain(searches.iter().map(|done| (&done.protocol.title, done.claims_held())));
+    let rows = tables.map(|(title, (held, all))| {
         let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
-        vec![protocol.title.clone(), verdict]
+        vec![title.clone(), verdict]
     });
     let columns = ["table or figure", "claims"].map(String::from).to_vec();
     let mut all = vec![Section::Table { heading: "Every table and figure".into(), columns, rows: rows.collect() }];
@@ -54,6 +56,11 @@ pub(super) fn all(done: &[Done], skipped: &[String], run: &Run) -> String {
         let paragraphs = vec![protocol.paper.clone(), protocol.note.clone()];
         all.push(Section::Chapter { heading: protocol.title.clone(), paragraphs });
         all.extend(sections(protocol, result, maps, run));
+    }
+    for done in searches {
+        let paragraphs = vec![done.protocol.paper.clone(), done.protocol.note.clone()];
+        all.push(Section::Chapter { heading: done.protocol.title.clone(), paragraphs });
+        all.extend(done.sections());
     }
     Report { title: "Four papers, ours beside theirs".into(), question: QUESTION.to_string(), sections: all }.render()
 }

@@ -13,7 +13,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
         output::table(&columns, 1, self.rows.iter().cloned())
     }

@@ -17,8 +17,9 @@ pub(crate) fn run(args: &EvaluateSearch, everywhere: &Everywhere, run: &Run) -> 
             let how = super::how(&args.rank)?;
             let judged = super::judged(queries, &args.qrels)?;
             let searcher = super::open(index)?;
-            let vectors = super::vectors(&args.rank, &searcher, run)?;
-            let figures = run.watch("search", None, || judged.evaluate(&searcher, &how, vectors.as_ref(), run))?;
+            let vectors = super::vectors(&args.rank, index, &searcher, run)?;
+            let figures =
+                run.watch("search", None, || judged.evaluate(&searcher, &how, vectors.as_ref(), &run.quiet()))?;
             let mut value = whole(&figures);
             value["how"] = json!(how);
             value["seconds"] = output::seconds(run);

@@ -68,11 +68,11 @@ fn open(folder: &Path) -> anyhow::Result<Searcher> {
     Ok(index.searcher()?)
 }
 
-/// The vectors asked for, if any.
-fn vectors(rank: &Rank, searcher: &Searcher, run: &Run) -> anyhow::Result<Option<Vectors>> {
+/// The vectors asked for, if any: kept in the folder of the index.
+fn vectors(rank: &Rank, folder: &Path, searcher: &Searcher, run: &Run) -> anyhow::Result<Option<Vectors>> {
     let Some(path) = &rank.vectors else { return Ok(None) };
     let (model, _) = inspect::open(path, run)?;
-    let vectors = Vectors::of(searcher, model, run)?;
+    let vectors = Vectors::kept(folder, searcher, model, run)?;
     Ok(Some(match rank.mix {
         Mixing::Scores => vectors,
         Mixing::Probabilities => vectors.with_words(searcher, run)?,
@@ -84,11 +84,11 @@ fn text(path: &Path) -> anyhow::Result<String> {
     Ok(corpuscle::corpus::read_text(path)?)
 }
 
-fn queries(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
+pub(super) fn queries(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
     Ok(trec::queries(&text(path)?, &path.display().to_string())?)
 }
 
-fn qrels(path: &Path) -> anyhow::Result<trec::Qrels> {
+pub(super) fn qrels(path: &Path) -> anyhow::Result<trec::Qrels> {
     Ok(trec::qrels(&text(path)?, &path.display().to_string())?)
 }
 

@@ -16,7 +16,7 @@ const WIDTH: usize = 30;
 pub(crate) fn run(args: &args::Search, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let how = super::how(&args.rank)?;
     let searcher = super::open(&args.index)?;
-    let vectors = super::vectors(&args.rank, &searcher, run)?;
+    let vectors = super::vectors(&args.rank, &args.index, &searcher, run)?;
     let asked = Asked { searcher: &searcher, how: &how, vectors: vectors.as_ref(), top: args.top as usize };
     if let (Some(queries), Some(output)) = (&args.queries, &args.output) {
         return batch(&asked, &super::queries(queries)?, output, everywhere, run);

@@ -11,8 +11,8 @@ pub(crate) fn run(args: &TuneSearch, everywhere: &Everywhere, run: &Run) -> anyh
     let how = super::how(&args.rank)?;
     let judged = super::judged(&args.queries, &args.qrels)?;
     let searcher = super::open(&args.index)?;
-    let vectors = super::vectors(&args.rank, &searcher, run)?;
-    let tuned = tune(&judged, &searcher, &how, vectors.as_ref(), run)?;
+    let vectors = super::vectors(&args.rank, &args.index, &searcher, run)?;
+    let tuned = tune(&judged, &searcher, &how, vectors.as_ref().as_slice(), run)?;
     if everywhere.json {
         let mut value = Value::Object(super::as_json(&tuned.mean));
         value["queries"] = json!(tuned.queries.len());

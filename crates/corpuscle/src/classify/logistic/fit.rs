@@ -49,6 +49,10 @@ impl Classifier for LogisticParams {
         LogisticModel::load(store)
     }
 
+    fn with_linear(model: LogisticModel, linear: LinearModel) -> Option<LogisticModel> {
+        Some(model.with_linear(linear))
+    }
+
     fn resolved(&self, model: &LogisticModel) -> Self {
         LogisticParams { c: Auto::Value(model.c()), ..*self }
     }

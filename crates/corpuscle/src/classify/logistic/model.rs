@@ -27,8 +27,19 @@ pub(super) struct State {
 }
 
 impl LogisticModel {
+    /// The same with other weights.
+    pub(super) fn with_linear(self, linear: LinearModel) -> Self {
+        LogisticModel { linear, ..self }
+    }
+
     pub(super) fn new(state: State, linear: LinearModel) -> Self {
         LogisticModel { state, linear }
+    }
+
+    /// A model whose weights were found elsewhere: under these parameters, with the price `c`, and how far the solver came for each
+    /// class.
+    pub fn of(params: LogisticParams, c: f64, multi_label: bool, reached: Vec<Reached>, linear: LinearModel) -> Self {
+        LogisticModel { state: State { params, c, multi_label, reached }, linear }
     }
 
     /// The parameters it was fitted with.

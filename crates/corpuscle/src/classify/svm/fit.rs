@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::bias::{Bias, Documents};
 use super::crammer_singer::{self, solve as solve_jointly};
 use super::model::SvmModel;
+use super::naive_bayes::RatioPath;
 use super::one_vs_rest::{self, Group, LANES};
 use super::{Loss, Multiclass, SvmParams, primal};
 use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
@@ -39,6 +40,15 @@ impl Classifier for SvmParams {
         }
         run.install(|| {
             let search = self.rough();
+            if self.nb {
+                let path =
+                    |fold: &Fold<'_>| RatioPath::new(&search, &fold.x, &fold.labels, fold.weights.as_deref(), run);
+                let c = cost::resolve(self.c, x, target, run, path)?;
+                let path = RatioPath::new(self, x, labels, target.weights(), run)?;
+                let (linear, reached) = path.solve(c, self.max_iter)?;
+                Reached::warn(&reached, Self::NAME, labels.classes(), run);
+                return Ok(SvmModel::new(*self, c, reached, linear));
+            }
             let path = |fold: &Fold<'_>| search.cost_path(&fold.x, &fold.labels, fold.weights.as_deref(), run);
             let c = cost::resolve(self.c, x, target, run, path)?;
             let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve(c, self.max_iter)?;
@@ -49,6 +59,10 @@ impl Classifier for SvmParams {
 
     fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<SvmModel> {
         SvmModel::load(store)
+    }
+
+    fn with_linear(model: SvmModel, linear: LinearModel) -> Option<SvmModel> {
+        Some(model.with_linear(linear))
     }
 
     fn resolved(&self, model: &SvmModel) -> Self {

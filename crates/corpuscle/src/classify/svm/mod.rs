@@ -15,7 +15,8 @@
 //! Where we differ: several classes are solved side by side, over one copy of the documents (see `lanes`); the
 //! documents are shuffled once in memory and then visited in shuffled blocks; and a solver stops by the duality gap,
 //! which bounds how far the objective is from its minimum, where LIBLINEAR stops by the largest gradient. Many documents
-//! in few dense columns (after `discriminant`) are solved for their weights instead (see `primal`).
+//! in few dense columns (after `discriminant`) are solved for their weights instead (see `primal`). `nb=true` scales terms by what naive
+//! Bayes knows of them (see `naive_bayes`).
 //!
 //! ```
 //! use corpuscle::classify::{Classifier, ClassifierModel, SvmParams};
@@ -38,6 +39,7 @@ mod bias;
 mod crammer_singer;
 mod fit;
 mod model;
+mod naive_bayes;
 mod one_vs_rest;
 mod params;
 mod primal;

@@ -27,7 +27,14 @@ struct Stored {
 }
 
 impl SvmModel {
-    pub(super) fn new(params: SvmParams, c: f64, reached: Vec<Reached>, linear: LinearModel) -> Self {
+    /// The same with other weights.
+    pub(super) fn with_linear(self, linear: LinearModel) -> Self {
+        SvmModel { linear, ..self }
+    }
+
+    /// A model whose weights were found elsewhere: under these parameters, with the price `c`, and how far the solver came for each
+    /// class.
+    pub fn new(params: SvmParams, c: f64, reached: Vec<Reached>, linear: LinearModel) -> Self {
         SvmModel { params, c, reached, linear }
     }
 

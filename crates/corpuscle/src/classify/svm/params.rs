@@ -54,6 +54,8 @@ pub struct SvmParams {
     pub tolerance: f64,
     /// Stop after so many passes over the documents in any case.
     pub max_iter: usize,
+    /// Whether each class sees terms scaled by their naive Bayes log ratio (Wang and Manning, 2012).
+    pub nb: bool,
 }
 
 impl Default for SvmParams {
@@ -66,6 +68,7 @@ impl Default for SvmParams {
             class_weight: ClassWeight::default(),
             tolerance: 1e-3,
             max_iter: 1000,
+            nb: false,
         }
     }
 }
@@ -83,6 +86,7 @@ impl Params for SvmParams {
             param!("class_weight", class_weight, about::CLASS_WEIGHT),
             param!("tolerance", tolerance, about::TOLERANCE),
             param!("max_iter", max_iter, about::MAX_ITER),
+            param!("nb", nb, "true: terms are scaled by their naive Bayes log ratio; for binary words and pairs"),
         ]
     }
 
@@ -90,6 +94,7 @@ impl Params for SvmParams {
         let good = self.bias >= 0.0 && self.bias.is_finite();
         check_solver(Self::NAME, self.c, self.tolerance, self.max_iter)
             .that(good, "bias", &self.bias, "must be 0 (no bias) or a number above 0")
+            .that(!self.nb || self.multiclass == Multiclass::OneVsRest, "nb", &self.nb, "needs multiclass=one_vs_rest")
             .done()
     }
 }

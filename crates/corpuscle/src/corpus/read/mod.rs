@@ -220,6 +220,19 @@ impl Documents {
     }
 }
 
+/// Documents that are in memory already, for callers with a source of their own.
+impl From<Vec<Document>> for Documents {
+    fn from(documents: Vec<Document>) -> Self {
+        Documents {
+            receiver: None,
+            batch: documents.into_iter(),
+            failed: None,
+            told: Arc::default(),
+            stop: Arc::default(),
+        }
+    }
+}
+
 impl Iterator for Documents {
     type Item = Result<Document>;
 

@@ -66,7 +66,7 @@ impl<'a> Bench<'a> {
             folds,
             objective,
             recipes: recipes.iter().map(|recipe| objective.measured(recipe)).collect(),
-            corpora: Tokenised::default(),
+            corpora: Tokenised::described(&params.descriptions),
             whole: Vec::new(),
             represented: Vec::new(),
             shares: labelled * 4 <= documents.len(),
@@ -94,7 +94,8 @@ impl<'a> Bench<'a> {
         if let Some(at) = self.whole.iter().position(|(known, _)| known == words) {
             return Ok(at);
         }
-        let corpus = Corpus::read(self.documents.iter().cloned().map(Ok), words, &self.run)?;
+        let mut corpus = Corpus::read(self.documents.iter().cloned().map(Ok), words, &self.run)?;
+        corpus.labels = self.labels.clone();
         self.whole.push((words.clone(), corpus));
         Ok(self.whole.len() - 1)
     }

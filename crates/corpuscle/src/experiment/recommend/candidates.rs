@@ -47,12 +47,17 @@ const MANY_LABELS: &[&str] = &[
 
 const FEW_LABELS: &[&str] = &[
     PLAIN,
-    "words(stem=porter, stop=english) | tfidf(sublinear=true, min_df=2) | svm(self_training=true)",
-    "words(stem=porter, stop=english) | (tfidf(sublinear=true, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi | normalize)) | svm",
-    "words(stem=porter, stop=english) | (tfidf(sublinear=true, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi | normalize)) | svm(self_training=true)",
-    "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm",
-    "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm(self_training=true)",
+    "tfidf(sublinear=true, ngrams=2, min_df=2) | svm(self_training=aligned, names=auto)",
+    NAMED,
+    "words(stem=porter) | (tfidf(sublinear=true, ngrams=2, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi(200) | normalize)) | svm",
+    "words(stem=porter, stop=english) | (tfidf(sublinear=true, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi | normalize)) | svm(self_training=aligned)",
+    "tfidf(sublinear=true, min_df=2) | dcot | svm",
+    "tfidf(sublinear=true, min_df=2) | dcot | svm(self_training=aligned, names=auto)",
+    "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot | svm(self_training=aligned)",
 ];
+
+/// What is trained when no document, or next to none, has a label but classes have names.
+pub const NAMED: &str = "words(stem=porter) | (tfidf(sublinear=true, ngrams=2, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi(200) | normalize)) | svm(self_training=aligned, names=auto)";
 
 #[cfg(test)]
 mod tests {

@@ -2,16 +2,20 @@
 //!
 //! In the first round every candidate that fits the time is measured on the first fold. What a candidate will cost is
 //! told from a sample of the documents, by the ratio of a fold to a sample that the first candidate showed. Then, round
-//! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind is two
-//! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested so far; candidates err on
-//! much the same documents, so the difference of two of them varies less than that.
+//! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind takes
+//! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
+//! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
+//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind.
 
 use serde::Serialize;
 
+use crate::experiment::significance::paired_t_test;
 use crate::{Error, Result};
 
 /// Standard errors that a candidate may be behind.
 const BEHIND: f64 = 2.0;
+/// The p-value of the paired test from which on it is clearly behind.
+const SIGNIFICANT: f64 = 0.05;
 
 /// What became of a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -143,7 +147,7 @@ fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
     Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
 }
 
-/// Those that go into the next round, the best first. When there is no time for all, the slowest but the leader stay
+/// Those that go into the next round, the best first. When there is no time for all, the slowest of the worse half stay
 /// behind; with fewer than two, nobody is left to be told from and nobody goes on.
 fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
     let mut alive = ranked(standings, done);
@@ -154,7 +158,8 @@ fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee
         if round + whole <= referee.left() {
             return alive;
         }
-        let slowest = (1..alive.len()).reduce(|a, b| if seconds(alive[b]) > seconds(alive[a]) { b } else { a });
+        let worse = (alive.len() / 2).max(1)..alive.len();
+        let slowest = worse.reduce(|a, b| if seconds(alive[b]) > seconds(alive[a]) { b } else { a });
         // The last two end the contest as they are, so that they can be compared.
         let Some(slowest) = slowest.filter(|_| alive.len() > 2) else { break };
         let index = alive.remove(slowest);
@@ -177,7 +182,9 @@ fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
     let best = standings[leader].mean(done);
     let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
     for index in alive.into_iter().skip(2) {
-        if standings[index].mean(done) < best - BEHIND * error {
+        let is_behind = standings[index].mean(done) < best - BEHIND * error;
+        let test = paired_t_test(&standings[leader].folds, &standings[index].folds);
+        if is_behind && test.is_some_and(|test| test.p < SIGNIFICANT) {
             standings[index].fate = Fate::Dropped;
         }
     }
@@ -241,7 +248,7 @@ mod tests {
         let fates: Vec<&Fate> = standings.iter().map(|standing| &standing.fate).collect();
         assert_eq!(done, 5);
         assert_eq!(fates[..3], [&Fate::Finished, &Fate::Finished, &Fate::Dropped]);
-        assert_eq!(standings[2].folds.len(), 1);
+        assert_eq!(standings[2].folds.len(), 2);
         assert!(matches!(fates[3], Fate::Failed(why) if why.contains("does not fit")));
         assert!((standings[1].mean(5) - 0.822).abs() < 1e-12);
     }

@@ -30,7 +30,7 @@ mod contest;
 use std::time::Duration;
 
 use bench::Bench;
-pub use candidates::{PLAIN, Setting};
+pub use candidates::{NAMED, PLAIN, Setting};
 pub use contest::{Fate, Standing};
 
 use super::objective::Objective;
@@ -52,11 +52,13 @@ pub struct RecommendParams {
     pub budget: Duration,
     /// Folds of the first cross-validation.
     pub folds: usize,
+    /// What classes are about, (class, description) each, where more is known than their names.
+    pub descriptions: Vec<(String, String)>,
 }
 
 impl Default for RecommendParams {
     fn default() -> Self {
-        RecommendParams { budget: Duration::from_secs(60), folds: 5 }
+        RecommendParams { budget: Duration::from_secs(60), folds: 5, descriptions: Vec::new() }
     }
 }
 
@@ -132,7 +134,10 @@ pub fn recommend(
     run: &Run,
     watch: impl FnMut(&[Standing]),
 ) -> Result<Recommendation> {
-    let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    let mut labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+    if !params.descriptions.is_empty() {
+        labels = labels.described(&params.descriptions);
+    }
     let labelled = labels.labelled_rows().len();
     let setting = Setting::of(labelled, documents.len() - labelled);
     let recipes = setting.candidates().iter().map(|text| Recipe::parse(text)).collect::<Result<Vec<_>>>()?;
@@ -153,6 +158,9 @@ pub fn recommend(
     if labelled < FEWEST || labels.n_classes() < 2 {
         // Nothing is compared, so there is one recipe to speak of.
         found.standings.truncate(1);
+        if labels.are_described() && !labels.is_multi_label() {
+            found.standings[0].recipe = NAMED.to_string();
+        }
         found.standings[0].fate = Fate::TooFewDocuments(labelled);
         return Ok(found);
     }
@@ -177,7 +185,8 @@ mod tests {
     use crate::corpus::demo;
 
     fn look(documents: &[Document], seconds: f64) -> Recommendation {
-        let params = RecommendParams { budget: Duration::from_secs_f64(seconds), folds: 3 };
+        let params =
+            RecommendParams { budget: Duration::from_secs_f64(seconds), folds: 3, ..RecommendParams::default() };
         recommend(documents, &params, &Run::new(42, 2).unwrap(), |_| {}).unwrap()
     }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::fit::ROWS;
 use super::weights::Layer;
 use super::{MOST_LAYERS, Solver, Weight, check_sparse, gradient};
-use crate::matrix::small::multiply_into;
+use crate::matrix::rowwise::multiply_into;
 use crate::matrix::{Csr, Dense, Matrix, Table};
 use crate::project::projector::ColumnWeights;
 use crate::project::{ProjectorModel, Weights};

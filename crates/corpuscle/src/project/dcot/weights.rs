@@ -1,6 +1,6 @@
 //! One layer, z = tanh(W x + b), with W written out or as the product of two narrow matrices.
 
-use crate::matrix::small::{multiply_into, multiply_transposed_into};
+use crate::matrix::rowwise::{multiply_into, multiply_transposed_into};
 use crate::matrix::{Codes, Csr, Dense, Table};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result};

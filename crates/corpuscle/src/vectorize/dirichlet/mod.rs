@@ -55,8 +55,9 @@ use crate::{Error, Result, Run, param};
 const AVERAGED: usize = 20;
 /// Priors are learnt anew every so many sweeps.
 const LEARN_EVERY: usize = 5;
-/// What priors start from.
-const ALPHA: f64 = 0.1;
+/// What priors start from: all α together, and β. On 20 Newsgroups with 80 topics, 0.1 for each topic instead takes half as many
+/// sweeps again to the same perplexity, and 0.01 ends higher.
+const ALPHA: f64 = 2.5;
 const BETA: f64 = 0.01;
 
 /// Parameters of latent Dirichlet allocation.
@@ -196,7 +197,7 @@ impl DirichletParams {
     /// Sweeps over the documents.
     fn sample(&self, texts: &Texts, run: &Run) -> Result<Sampled> {
         let mut sampler = Sampler::new(texts, self.topics);
-        let mut priors = Priors { alpha: vec![ALPHA; self.topics], beta: BETA };
+        let mut priors = Priors { alpha: vec![ALPHA / self.topics as f64; self.topics], beta: BETA };
         // Sums must not run over: a corpus of more than a hundred million words needs no mean.
         let most = (i32::MAX as usize / texts.words.len().max(1)).clamp(1, AVERAGED);
         let averaged = (self.sweeps / 5).clamp(1, most);

@@ -1,0 +1,271 @@
+"""The pages in a real browser: labelling by keys alone, undo, search, export, two people, narrow and dark, names for screen readers.
+
+`./test browser` runs it with Debian's Chromium (or what CHROMIUM names) and skips it with a line where there is none. With SCREENSHOTS set to a
+folder, a picture of each state is left there.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BINARY = pathlib.Path(os.environ.get("CORPUSCLE", ROOT / "target" / "debug" / "corpuscle"))
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+PICTURES = os.environ.get("SCREENSHOTS")
+
+playwright = pytest.importorskip("playwright.sync_api", reason="skipped: there is no Playwright")
+if not CHROMIUM:
+    pytest.skip("skipped: there is no Chromium to open the pages in", allow_module_level=True)
+if not BINARY.exists():
+    pytest.skip(f"skipped: {BINARY} is not built", allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def demo():
+    lines = (ROOT / "crates/corpuscle/src/corpus/demo.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def start(tmp_path):
+    running = []
+
+    def start(*arguments):
+        server = subprocess.Popen([BINARY, *arguments, "-q"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        running.append(server)
+        return server.stdout.readline().strip()
+
+    yield start
+    for server in running:
+        server.terminate()
+        assert server.wait(timeout=30) == 0
+        server.stdout.close()
+
+
+@pytest.fixture
+def pile(tmp_path, demo):
+    train = [row for row in demo if row.get("split") == "train"]
+    rows = [json.dumps({"id": row["id"], "text": row["text"]}) for row in train]
+    (tmp_path / "pile.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return {row["id"]: row["label"] for row in train}
+
+
+def picture(page, name):
+    if PICTURES:
+        pathlib.Path(PICTURES).mkdir(exist_ok=True)
+        page.screenshot(path=f"{PICTURES}/{name}.png", full_page=True)
+
+
+def open_page(browser, address, **how):
+    """A page that fails the test when it writes an error or asks anybody else for anything."""
+    page = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | how)).new_page()
+    page.faults = []
+    page.on("console", lambda said: said.type == "error" and page.faults.append(said.text))
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    own = address.split("/?")[0]
+    page.on("request", lambda asked: asked.url.startswith((own, "blob:", "data:")) or page.faults.append(asked.url))
+    page.goto(address)
+    return page
+
+
+def until(page, wanted, arg=None, timeout=30000):
+    """Waits for something to hold. Playwright's own waiting would have the page evaluate a text, which its policy forbids."""
+    end = time.monotonic() + timeout / 1000
+    while not page.evaluate(wanted, arg):
+        assert time.monotonic() < end, f"{wanted} never held"
+        page.wait_for_timeout(20)
+
+
+def current(page):
+    return page.locator("#doc-id").inner_text()
+
+
+def label_by_key(page, label):
+    """Presses the key of a class, or names a new one; waits for the next document."""
+    before = current(page)
+    names = page.locator("#classes .name").all_inner_texts()
+    if label in names:
+        page.keyboard.press("1234567890"[names.index(label)])
+    else:
+        page.keyboard.press("n")
+        page.keyboard.type(label)
+        page.keyboard.press("Enter")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=before)
+    if label not in names:
+        until(page, "name => [...document.querySelectorAll('#classes .name')].some(e => e.textContent === name)", arg=label)
+
+
+def axe(page):
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        return []
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]
+
+
+def test_sixty_documents_by_keys_alone(browser, start, pile, tmp_path):
+    page = open_page(browser, start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada"))
+    until(page, "document.getElementById('doc-id').textContent !== ''")
+    assert "token" not in page.url
+    picture(page, "label-empty")
+    accuracies = []
+    for number in range(60):
+        label_by_key(page, pile[current(page)])
+        if number in (19, 39, 59):
+            until(page, "document.getElementById('accuracy').textContent !== '–'", timeout=60000)
+            time.sleep(3.5)
+            accuracies.append(page.locator("#accuracy").inner_text())
+    assert len(accuracies) == 3
+    picture(page, "label-60")
+    assert page.locator("#progress").inner_text().startswith("60 of")
+    # Undo shows the last document again, and the count goes back.
+    shown = current(page)
+    page.keyboard.press("u")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=shown)
+    undone = current(page)
+    until(page, "document.getElementById('progress').textContent.startsWith('59 of')")
+    label_by_key(page, pile[undone])
+    until(page, "document.getElementById('progress').textContent.startsWith('60 of')")
+    # Several labels, a note, a skip.
+    page.keyboard.press("m")
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    picture(page, "label-several")
+    before = current(page)
+    page.keyboard.press("Enter")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=before)
+    page.keyboard.press("m")
+    page.keyboard.press("t")
+    page.keyboard.type("look at this again")
+    page.keyboard.press("Enter")
+    before = current(page)
+    page.keyboard.press("s")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=before)
+    # A reload changes nothing.
+    shown = current(page)
+    page.reload()
+    until(page, "document.getElementById('doc-id').textContent !== ''")
+    assert current(page) == shown
+    # Search, filters, the way back.
+    page.keyboard.press("/")
+    page.keyboard.type("invoice")
+    until(page, "document.querySelectorAll('#list li').length > 0 && document.querySelectorAll('#list li').length < 50")
+    picture(page, "documents-search")
+    page.fill("#query", "")
+    for show in ["unlabelled", "labelled", "doubt", "check", "disputed", "skipped", "notes"]:
+        with page.expect_response(lambda response: f"show={show}" in response.url):
+            page.select_option("#show", show)
+        page.wait_for_timeout(50)
+        if show == "check":
+            picture(page, "documents-check")
+        if show in ("skipped", "notes"):
+            assert page.locator("#list li").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator("#view-label").is_visible()
+    # The map.
+    page.click("nav.tabs button[data-view=map]")
+    until(page, "document.querySelectorAll('#legend li').length > 0", timeout=60000)
+    page.wait_for_timeout(200)
+    picture(page, "map")
+    drawn = page.evaluate("(() => { const c = document.getElementById('canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                          " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()")
+    assert drawn > 1000
+    page.click("nav.tabs button[data-view=people]")
+    picture(page, "people")
+    # Export what was labelled, and train on the store itself.
+    page.click("nav.tabs button[data-view=files]")
+    picture(page, "files")
+    with page.expect_download() as download:
+        page.click("[data-export=jsonl]")
+    lines = pathlib.Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 61
+    assert not page.faults, page.faults
+    done = subprocess.run([BINARY, "train", "labels.db", "--recipe", "tfidf-svm", "-o", "my.model", "--json", "-q"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["labelled"] == 61
+
+
+def test_two_people_at_once(browser, start, pile):
+    address = start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada")
+    pages = [open_page(browser, address), open_page(browser, address)]
+    until(pages[1], "document.getElementById('doc-id').textContent !== ''")
+    pages[1].click("#who")
+    pages[1].fill("#name", "Bob")
+    pages[1].keyboard.press("Enter")
+    until(pages[1], "document.getElementById('who').textContent === 'Bob'")
+    pages[1].wait_for_timeout(500)
+    seen = [set(), set()]
+    for _ in range(8):
+        for number, page in enumerate(pages):
+            seen[number].add(current(page))
+            label_by_key(page, pile[current(page)])
+    assert len(seen[0] & seen[1]) == 0
+    pages[0].click("nav.tabs button[data-view=people]")
+    until(pages[0], "document.querySelectorAll('#authors tr').length === 2")
+    assert all(not page.faults for page in pages)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_view_fits_and_has_names(browser, start, pile, width, scheme):
+    how = {"viewport": {"width": width, "height": 844 if width == 390 else 900}, "color_scheme": scheme}
+    page = open_page(browser, start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada"), **how)
+    until(page, "document.getElementById('doc-id').textContent !== ''")
+    for _ in range(14):
+        label_by_key(page, pile[current(page)])
+    page.wait_for_timeout(4000)
+    for view in ["label", "documents", "map", "people", "files"]:
+        page.click(f"nav.tabs button[data-view={view}]")
+        page.wait_for_timeout(600)
+        picture(page, f"{view}-{width}-{scheme}")
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{view} is {wide} px wide"
+        assert axe(page) == [], view
+    page.click("nav.tabs button[data-view=label]")
+    page.keyboard.press("?")
+    picture(page, f"keys-{width}-{scheme}")
+    assert not page.faults, page.faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_text_is_pasted_and_explained(browser, start, demo, tmp_path, width, scheme):
+    rows = [json.dumps(row) for row in demo]
+    (tmp_path / "demo.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    run = lambda *arguments: subprocess.run([BINARY, *arguments, "-q"], cwd=tmp_path, check=True, capture_output=True)
+    run("train", "demo.jsonl", "--where", "split=train", "--recipe", "tfidf-svm", "-o", "demo.model")
+    run("index", "demo.jsonl", "-o", "index")
+    how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    page = open_page(browser, start("serve", "demo.model", "--index", "index"), **how)
+    picture(page, f"serve-empty-{width}-{scheme}")
+    page.fill("#text", "My invoice shows the wrong amount, please send a corrected one and refund the difference.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#decision:not([hidden])")
+    assert page.locator("#label").inner_text()
+    assert page.locator("#marked mark").count() > 0 and page.locator("#near li").count() > 0
+    picture(page, f"serve-{width}-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == [] and not page.faults, page.faults
+
+
+def test_without_the_token_a_page_says_what_to_do(browser, start, pile):
+    address = start("label", "pile.jsonl", "-o", "labels.db")
+    page = browser.new_context().new_page()
+    page.goto(address.split("?")[0])
+    page.wait_for_selector("#error:not([hidden])")
+    assert "token" in page.locator("#error").inner_text()

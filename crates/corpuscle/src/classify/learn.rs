@@ -1,0 +1,307 @@
+//! How a classifier learns from more than labels: from the names of classes, and from its own decisions about unlabelled documents.
+//!
+//! 1. On folds of the labelled documents (as many as calibrate), the plain method is tried, and, with `names=auto`, the method with names.
+//!    The held-out scores say whether names help, and at which temperature scores are best read as probabilities.
+//! 2. The first model learns from labels, and with names from a column for each class and from the documents that names are surest of
+//!    ([`ClassNames`]).
+//! 3. Self-training is tried on the same folds and left out where held-out accuracy falls by more than the standard error of the
+//!    difference; then it goes on from the first model.
+//!
+//! Without a labelled document nothing can be tried: names decide alone, and self-training goes on from them.
+
+use super::names::ClassNames;
+use super::self_training::{ROUNDS, USUAL_TEMPERATURE, align_train, self_train, temperature};
+use super::{Classifier, ClassifierModel, Framed, SelfTraining};
+use crate::corpus::Labels;
+use crate::matrix::{Dense, Matrix};
+use crate::params::Auto;
+use crate::project::{FoldRows, Target, best};
+use crate::{Error, Result, Run};
+
+/// What a fit on all documents has found.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Found {
+    /// Whether names were asked for.
+    pub(super) asked: bool,
+    /// Whether names are used.
+    pub(super) named: bool,
+    /// Whether it trains itself.
+    pub(super) trains: bool,
+    /// The temperature of scores; 0 when nobody asked.
+    pub(super) temperature: f64,
+}
+
+/// One fit and everything it learns from.
+pub(super) struct Learning<'a, P> {
+    pub(super) framed: &'a Framed<P>,
+    pub(super) x: &'a Matrix,
+    pub(super) target: &'a Target<'a>,
+    pub(super) run: &'a Run,
+}
+
+/// A model, the rounds of self-training, and what was found on the way.
+type Learnt<M> = (M, Option<Vec<usize>>, Found);
+
+/// The documents as names widen them.
+struct Named {
+    names: ClassNames,
+    x: Matrix,
+    labels: Labels,
+    weights: Vec<f32>,
+}
+
+impl<P: Classifier> Learning<'_, P> {
+    pub(super) fn fit(&self) -> Result<Learnt<P::Model>> {
+        let (framed, target, run) = (self.framed, self.target, self.run);
+        let asked = framed.names != Auto::Value(false);
+        let several = target.labels().is_multi_label();
+        if several && framed.names == Auto::Value(true) {
+            return Err(Error::data(
+                "names needs exactly one label per document, but some have none or several; leave it out",
+            ));
+        }
+        let mut found = framed.found.unwrap_or(Found { asked, ..Found::default() });
+        let named = if asked && !several { named(self.x, target, run)? } else { None };
+        if asked && named.is_none() && framed.names == Auto::Value(true) {
+            run.warn("names: fewer than two classes have a name with a known word, so they change nothing");
+        }
+        let nothing_labelled = target.labels().labelled_rows().is_empty();
+        if nothing_labelled && named.is_none() {
+            return Err(Error::data(
+                "no document has a label and fewer than two classes have a name with a known word: there is nothing to learn from",
+            ));
+        }
+        // A cost to be found is found on labels alone, once.
+        let mut method = framed.method.clone();
+        let plain = match nothing_labelled {
+            true => None,
+            false => {
+                let plain = method.fit(self.x, target, run)?;
+                method = method.resolved(&plain);
+                Some(plain)
+            }
+        };
+        if framed.found.is_none() {
+            self.survey(&method, named.is_some(), &mut found)?;
+        } else {
+            found.named &= named.is_some();
+        }
+        let named = named.filter(|_| found.named);
+        let first = match (&named, plain) {
+            (None, Some(plain)) => plain,
+            _ => self.first(&method, named.as_ref(), run)?,
+        };
+        let (x, own_labels) = (named.as_ref().map_or(self.x, |named| &named.x), target.labels());
+        let (model, taken) = match found.trains {
+            true => {
+                let (model, taken) = trained(
+                    framed.self_training,
+                    &method,
+                    x,
+                    (own_labels, target.weights()),
+                    (first, found.temperature),
+                    run,
+                )?;
+                if taken.is_empty() {
+                    run.warn("self_training: there are no unlabelled documents, so it changes nothing");
+                }
+                (model, Some(taken))
+            }
+            false => (first, (framed.self_training != SelfTraining::Off).then(Vec::new)),
+        };
+        let model = match named {
+            Some(named) => unfold::<P>(&named.names, model, self.x)?,
+            None => model,
+        };
+        Ok((model, taken, found))
+    }
+
+    /// The model that self-training goes on from.
+    fn first(&self, method: &P, named: Option<&Named>, run: &Run) -> Result<P::Model> {
+        match named {
+            Some(named) => method.fit(&named.x, &Target::new(&named.labels).with_weights(Some(&named.weights)), run),
+            None => method.fit(self.x, self.target, run),
+        }
+    }
+
+    /// Tries names and self-training on held-out documents.
+    fn survey(&self, method: &P, has_names: bool, found: &mut Found) -> Result<()> {
+        let (framed, target, quiet) = (self.framed, self.target, self.run.quiet());
+        let labels = target.labels();
+        let (rows, rough) = (labels.labelled_rows(), method.rough());
+        found.trains = framed.self_training != SelfTraining::Off;
+        found.named = has_names;
+        found.temperature = USUAL_TEMPERATURE;
+        // Calibration folds are those of choices too; without any, what was asked for is done, and the temperature still wants a look.
+        let folds = if framed.calibrate == 0 { TEMPERATURE_FOLDS } else { framed.calibrate };
+        let truth = labels.select(&rows);
+        let mut scores = [Dense::zeros(rows.len(), labels.n_classes()), Dense::zeros(rows.len(), labels.n_classes())];
+        // A label that the rest of its fold has not seen says nothing about scores.
+        let mut seen = vec![false; rows.len()];
+        let which = if has_names { FoldRows::All } else { FoldRows::Labelled };
+        let walked = target.folds(self.x, folds, which, &quiet, |fold| {
+            let own = fold.target();
+            let counts = fold.labels.class_counts();
+            for (at, row) in fold.held_rows.iter().enumerate() {
+                let known = fold
+                    .truth
+                    .of(at)
+                    .and_then(|classes| classes.first())
+                    .is_some_and(|&class| counts[class as usize] > 0);
+                if let Ok(to) = rows.binary_search(row) {
+                    seen[to] = known;
+                }
+            }
+            let mut put = |kind: usize, part: &Dense| {
+                for (at, row) in fold.held_rows.iter().enumerate() {
+                    if let Ok(to) = rows.binary_search(row) {
+                        scores[kind].row_mut(to).copy_from_slice(part.row(at));
+                    }
+                }
+            };
+            if framed.names != Auto::Value(true) || !has_names {
+                put(0, &rough.fit(&fold.x, &own, &quiet)?.scores(&fold.held, &quiet)?);
+            }
+            if has_names && let Some(named) = named(&fold.x, &own, &quiet)? {
+                let model =
+                    rough.fit(&named.x, &Target::new(&named.labels).with_weights(Some(&named.weights)), &quiet)?;
+                let held = named.names.beside(&fold.held, &named.names.scores(&fold.held, &quiet))?;
+                put(1, &model.scores(&held, &quiet)?);
+            }
+            Ok(())
+        })?;
+        if !walked {
+            return Ok(());
+        }
+        let right = |scores: &Dense| right_rows(scores, &truth);
+        if has_names && framed.names.is_auto() {
+            let count = |scores: &Dense| right(scores).iter().filter(|&&good| good).count();
+            found.named = count(&scores[1]) > count(&scores[0]);
+        }
+        let chosen = &scores[usize::from(found.named)];
+        let seen: Vec<usize> = (0..rows.len()).filter(|&place| seen[place]).collect();
+        found.temperature = temperature(&chosen.select_rows(&seen), &truth.select(&seen)).unwrap_or(USUAL_TEMPERATURE);
+        let has_unlabelled = rows.len() < labels.len();
+        if !found.trains || framed.calibrate == 0 || !has_unlabelled {
+            return Ok(());
+        }
+        let before = right(chosen);
+        let mut after = vec![false; rows.len()];
+        target.folds(self.x, folds, FoldRows::All, &quiet, |fold| {
+            let own = fold.target();
+            let named = if found.named { named(&fold.x, &own, &quiet)? } else { None };
+            let (x, first) = match &named {
+                Some(named) => {
+                    let target = Target::new(&named.labels).with_weights(Some(&named.weights));
+                    (&named.x, rough.fit(&named.x, &target, &quiet)?)
+                }
+                None => (&fold.x, rough.fit(&fold.x, &own, &quiet)?),
+            };
+            let given = (own.labels(), own.weights());
+            let (model, _) = trained(framed.self_training, &rough, x, given, (first, found.temperature), &quiet)?;
+            let scores = match &named {
+                Some(named) => {
+                    model.scores(&named.names.beside(&fold.held, &named.names.scores(&fold.held, &quiet))?, &quiet)?
+                }
+                None => model.scores(&fold.held, &quiet)?,
+            };
+            let good = right_rows(&scores, &fold.truth);
+            for (row, good) in fold.held_rows.iter().zip(good) {
+                if let Ok(to) = rows.binary_search(row) {
+                    after[to] = good;
+                }
+            }
+            Ok(())
+        })?;
+        found.trains = !is_clearly_worse(&before, &after);
+        Ok(())
+    }
+}
+
+/// Folds that only tell the temperature.
+const TEMPERATURE_FOLDS: usize = 3;
+
+/// Which rows get their label.
+fn right_rows(scores: &Dense, truth: &Labels) -> Vec<bool> {
+    (0..truth.len()).map(|row| best(scores.row(row)).is_some_and(|class| truth.has(row, class))).collect()
+}
+
+/// Whether fewer are right after than before, by more than a standard error of the difference.
+fn is_clearly_worse(before: &[bool], after: &[bool]) -> bool {
+    let n = before.len().max(1) as f64;
+    let (mut lost, mut won) = (0f64, 0f64);
+    for (before, after) in before.iter().zip(after) {
+        lost += f64::from(*before && !after);
+        won += f64::from(!before && *after);
+    }
+    let difference = (lost - won) / n;
+    let error = ((lost + won) / n - difference * difference).max(0.0).sqrt() / n.sqrt();
+    difference > error
+}
+
+/// The documents as names widen them; `None` when names say nothing.
+fn named(x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Option<Named>> {
+    let (labels, words) = (target.labels(), target.class_words());
+    if words.len() != labels.n_classes() {
+        return Ok(None);
+    }
+    let Some(names) = ClassNames::fit(x, &target.names(), words, run)? else { return Ok(None) };
+    let scores = names.scores(x, run);
+    let (hints, hint_weight) = names.hints(&scores, labels);
+    let mut weights: Vec<f32> = target.weights().map_or_else(|| vec![1.0; x.rows()], <[f32]>::to_vec);
+    hints.iter().for_each(|&(row, _)| weights[row] *= hint_weight);
+    Ok(Some(Named { x: names.beside(x, &scores)?, labels: labels.with(&hints), weights, names }))
+}
+
+/// Self-training from a first model.
+fn trained<P: Classifier>(
+    how: SelfTraining,
+    method: &P,
+    x: &Matrix,
+    (labels, weights): (&Labels, Option<&[f32]>),
+    (first, temperature): (P::Model, f64),
+    run: &Run,
+) -> Result<(P::Model, Vec<usize>)> {
+    let quiet = run.quiet();
+    let again = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, last: bool| {
+        let target = Target::new(labels).with_weights(weights);
+        // The rounds between may stop early.
+        if last { method.fit(x, &target, run) } else { method.rough().fit(x, &target, &quiet) }
+    };
+    let scores = |model: &P::Model, x: &Matrix| model.scores(x, run);
+    match how {
+        SelfTraining::Off => Ok((first, Vec::new())),
+        SelfTraining::Aligned => align_train(x, labels, weights, (first, temperature), run, again, scores),
+        SelfTraining::Surest => {
+            let mut first = Some(first);
+            let fit = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, round: usize| match first.take() {
+                Some(first) => Ok(first),
+                None => again(x, labels, weights, round == ROUNDS),
+            };
+            self_train(x, labels, weights, run, fit, scores)
+        }
+    }
+}
+
+/// The model over the documents' own columns.
+fn unfold<P: Classifier>(names: &ClassNames, model: P::Model, x: &Matrix) -> Result<P::Model> {
+    let linear = model.linear().map(|linear| names.folded(linear, x)).transpose()?;
+    linear.and_then(|linear| P::with_linear(model, linear)).ok_or_else(|| Error::data("names need a linear classifier"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worse_by_chance_is_not_worse() {
+        let (good, bad) = (vec![true; 100], vec![false; 100]);
+        assert!(is_clearly_worse(&good, &bad) && !is_clearly_worse(&bad, &good) && !is_clearly_worse(&good, &good));
+        // Two lost and one won are chance; five lost are not.
+        let (mut before, mut after) = (good.clone(), good.clone());
+        (after[3], after[4], before[5]) = (false, false, false);
+        assert!(!is_clearly_worse(&before, &after));
+        after[6..9].fill(false);
+        assert!(is_clearly_worse(&before, &after));
+    }
+}

@@ -1,0 +1,65 @@
+//! The terms of one text, one after the other: words, negated words, positions, character n-grams.
+//!
+//! What [`super::builder`] makes of a collection with numbers, distinct word by distinct word, is made here with strings, for one text
+//! alone and for tests to compare with.
+
+use super::WordsParams;
+use super::filter::Filter;
+use super::marks::{ends_clause, is_negation, positions, write_negated};
+use super::scan::Scanner;
+
+/// Reads one text after the other.
+pub(super) struct OneText {
+    params: WordsParams,
+    scanner: Scanner,
+    buffer: String,
+}
+
+impl OneText {
+    pub(super) fn new(params: &WordsParams) -> Self {
+        OneText { params: params.alone(), scanner: Scanner::new(params), buffer: String::new() }
+    }
+
+    /// Calls `visit(term)` for every term in order; `filter` is that of the parameters.
+    pub(super) fn read(&mut self, text: &str, filter: &Filter, mut visit: impl FnMut(&str)) {
+        let OneText { params, scanner, buffer } = self;
+        let (mut before, mut to_negate) = (0, 0);
+        let mut first: Vec<String> = Vec::new();
+        let mut last = String::new();
+        scanner.scan(text, |padded, start, end| {
+            let word = padded.get(start..end).unwrap_or_default();
+            let mut negated = false;
+            if params.negate > 0 {
+                if ends_clause(padded.get(before..start).unwrap_or_default()) {
+                    to_negate = 0;
+                }
+                before = end;
+                if is_negation(word, params.tokenizer) {
+                    to_negate = params.negate;
+                } else if to_negate > 0 {
+                    to_negate -= 1;
+                    negated = true;
+                }
+            }
+            // A stem of nothing is left out as well.
+            let Some(kept) = filter.apply(word).filter(|kept| !kept.is_empty()) else { return };
+            if let Some(chars) = params.chars {
+                return chars.cut(&kept, buffer, |padded, length| visit(&padded[..length]));
+            }
+            if params.position {
+                if first.len() < 3 {
+                    first.push(kept.to_string());
+                }
+                last.clear();
+                last.push_str(&kept);
+            }
+            if negated {
+                write_negated(&kept, buffer);
+                visit(buffer);
+            } else {
+                visit(&kept);
+            }
+        });
+        positions(&first, &last, visit);
+    }
+}
