@@ -138,7 +138,7 @@ mod tests {
                 (state >> 40) as f32 / 8_388_608.0 - 1.0
             };
             let mut made = |rows: usize, columns: usize| {
-                Dense::new(rows, columns, (0..rows * columns).map(|_| next()).collect()).unwrap()
+                Dense::new(rows, columns, (0..rows * columns).map(|_| next()).collect::<Vec<f32>>()).unwrap()
             };
             let (left, factor) = (made(rows, inner), made(inner, columns));
             let (mut plain, mut turned) = (Dense::zeros(rows, columns), Dense::zeros(rows, columns));
