@@ -19,6 +19,7 @@ pub(crate) fn stages() -> Vec<(String, &'static str, String, Vec<Row>)> {
             StageKind::Vectorize => "vectorize",
             StageKind::Project => "project",
             StageKind::Classify => "classify",
+            StageKind::Vote => "vote",
         };
         let parameters = stage.parameters.iter().map(|parameter| {
             let kind = match parameter.form.kind {

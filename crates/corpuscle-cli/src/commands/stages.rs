@@ -64,5 +64,6 @@ fn kind(kind: StageKind) -> &'static str {
         StageKind::Vectorize => "words to matrix",
         StageKind::Project => "matrix to matrix",
         StageKind::Classify => "matrix to scores",
+        StageKind::Vote => "recipes to scores",
     }
 }

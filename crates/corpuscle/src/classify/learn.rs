@@ -222,12 +222,12 @@ impl<P: Classifier> Learning<'_, P> {
 const TEMPERATURE_FOLDS: usize = 3;
 
 /// Which rows get their label.
-fn right_rows(scores: &Dense, truth: &Labels) -> Vec<bool> {
+pub(crate) fn right_rows(scores: &Dense, truth: &Labels) -> Vec<bool> {
     (0..truth.len()).map(|row| best(scores.row(row)).is_some_and(|class| truth.has(row, class))).collect()
 }
 
 /// Whether fewer are right after than before, by more than a standard error of the difference.
-fn is_clearly_worse(before: &[bool], after: &[bool]) -> bool {
+pub(crate) fn is_clearly_worse(before: &[bool], after: &[bool]) -> bool {
     let n = before.len().max(1) as f64;
     let (mut lost, mut won) = (0f64, 0f64);
     for (before, after) in before.iter().zip(after) {

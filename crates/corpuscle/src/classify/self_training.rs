@@ -90,6 +90,73 @@ fn check(x: &Matrix, labels: &Labels) -> Result<()> {
     Ok(())
 }
 
+/// What unlabelled documents teach by the aligned rule: who they are, and the shares their classes are brought to.
+#[derive(Debug)]
+pub(crate) struct Alignment<'a> {
+    labels: &'a Labels,
+    weights: Option<&'a [f32]>,
+    open: Vec<usize>,
+    /// The weight of all labelled documents.
+    labelled: f64,
+    prior: Vec<f64>,
+}
+
+/// Labels and weights of all documents after a round, and the decisions about the unlabelled ones.
+#[derive(Debug)]
+pub(crate) struct Taught {
+    pub(crate) labels: Labels,
+    pub(crate) weights: Vec<f32>,
+    given: Vec<u32>,
+    taken: usize,
+}
+
+impl<'a> Alignment<'a> {
+    pub(crate) fn new(labels: &'a Labels, weights: Option<&'a [f32]>) -> Self {
+        let open = (0..labels.len()).filter(|&row| labels.of(row).is_none()).collect();
+        let rows = labels.labelled_rows();
+        let labelled = rows.iter().map(|&row| weights.map_or(1.0, |weights| f64::from(weights[row]))).sum();
+        let all = (rows.len() + labels.n_classes()) as f64;
+        let prior = labels.class_counts().iter().map(|&count| (count as f64 + 1.0) / all).collect();
+        Alignment { labels, weights, open, labelled, prior }
+    }
+
+    /// The rows of the unlabelled documents.
+    pub(crate) fn unlabelled(&self) -> &[usize] {
+        &self.open
+    }
+
+    /// What the scores of the unlabelled documents teach; `None` when that is nothing.
+    pub(crate) fn taught(&self, scores: &Dense, temperature: f64) -> Option<Taught> {
+        let (rows, classes) = (self.labels.len(), self.labels.n_classes());
+        let mut shares = softmax(scores, temperature);
+        align(&mut shares, classes, &self.prior, self.open.len() < rows);
+        let (given, sure) = decide(&shares, classes);
+        let mut taken = Vec::with_capacity(self.open.len());
+        let mut weights: Vec<f64> =
+            (0..rows).map(|row| self.weights.map_or(1.0, |weights| f64::from(weights[row]))).collect();
+        let mut weight = 0.0;
+        for (&row, (&class, &sure)) in self.open.iter().zip(given.iter().zip(&sure)) {
+            if sure >= LEAST_WEIGHT {
+                taken.push((row, class));
+                weights[row] *= sure;
+                weight += weights[row];
+            }
+        }
+        if weight <= 0.0 {
+            return None;
+        }
+        let labelled = self.labelled;
+        let factors = match labelled > 0.0 {
+            true => [(labelled + weight) / (2.0 * labelled), (labelled + weight) / (2.0 * weight)],
+            // Nobody has half of the weight where nobody has a label.
+            false => [1.0, taken.len() as f64 / weight],
+        };
+        let factor = |row: usize| factors[usize::from(self.labels.of(row).is_none())];
+        let weights = weights.iter().enumerate().map(|(row, weight)| (weight * factor(row)) as f32).collect();
+        Some(Taught { labels: self.labels.with(&taken), weights, given, taken: taken.len() })
+    }
+}
+
 /// Goes on from `first`, a model of the labelled documents, by the aligned rule: `fit(x, labels, weights, last)` fits anew, the last
 /// time with `last` set, and `scores(model, x)` decides. Gives the last model and how many documents each round learnt from; none when
 /// every document is labelled.
@@ -103,50 +170,24 @@ pub fn align_train<M>(
     scores: impl Fn(&M, &Matrix) -> Result<Dense>,
 ) -> Result<(M, Vec<usize>)> {
     check(x, labels)?;
-    let open: Vec<usize> = (0..labels.len()).filter(|&row| labels.of(row).is_none()).collect();
-    if open.is_empty() {
+    let alignment = Alignment::new(labels, weights);
+    if alignment.open.is_empty() {
         return Ok((first, Vec::new()));
     }
-    let unlabelled = x.select_rows(&open);
-    let own = |row: usize| weights.map_or(1.0, |weights| f64::from(weights[row]));
-    let labelled_rows = labels.labelled_rows();
-    let labelled: f64 = labelled_rows.iter().map(|&row| own(row)).sum();
-    let (classes, known) = (labels.n_classes(), labelled_rows.len());
-    let prior: Vec<f64> =
-        labels.class_counts().iter().map(|&count| (count as f64 + 1.0) / (known + classes) as f64).collect();
+    let unlabelled = x.select_rows(&alignment.open);
     let (mut model, mut counts, mut before) = (first, Vec::new(), Vec::<u32>::new());
     for round in 1..=MOST_ROUNDS {
         run.check()?;
-        let mut shares = softmax(&scores(&model, &unlabelled)?, temperature);
-        align(&mut shares, classes, &prior, known > 0);
-        let (given, sure) = decide(&shares, classes);
-        let changed = given.iter().zip(&before).filter(|(now, before)| now != before).count();
-        let last = round == MOST_ROUNDS || (!before.is_empty() && (changed as f64) < SETTLED * open.len() as f64);
-        let mut taken = Vec::with_capacity(open.len());
-        let mut own_weights: Vec<f64> = (0..x.rows()).map(own).collect();
-        let mut weight = 0.0;
-        for (&row, (&class, &sure)) in open.iter().zip(given.iter().zip(&sure)) {
-            if sure >= LEAST_WEIGHT {
-                taken.push((row, class));
-                own_weights[row] *= sure;
-                weight += own_weights[row];
-            }
-        }
-        counts.push(taken.len());
-        if weight <= 0.0 {
+        let Some(taught) = alignment.taught(&scores(&model, &unlabelled)?, temperature) else {
+            counts.push(0);
             break;
-        }
-        let factors = match labelled > 0.0 {
-            true => [(labelled + weight) / (2.0 * labelled), (labelled + weight) / (2.0 * weight)],
-            // Nobody has half of the weight where nobody has a label.
-            false => [1.0, taken.len() as f64 / weight],
         };
-        let widened = labels.with(&taken);
-        let weights: Vec<f32> = (0..x.rows())
-            .map(|row| (own_weights[row] * factors[usize::from(labels.of(row).is_none())]) as f32)
-            .collect();
-        model = fit(x, &widened, Some(&weights), last)?;
-        before = given;
+        counts.push(taught.taken);
+        let changed = taught.given.iter().zip(&before).filter(|(now, before)| now != before).count();
+        let settled = !before.is_empty() && (changed as f64) < SETTLED * alignment.open.len() as f64;
+        let last = round == MOST_ROUNDS || settled;
+        model = fit(x, &taught.labels, Some(&taught.weights), last)?;
+        before = taught.given;
         if last {
             break;
         }
@@ -216,7 +257,7 @@ fn decide(shares: &[f64], classes: usize) -> (Vec<u32>, Vec<f64>) {
 }
 
 /// The temperature under which the labels of rows with these scores are likeliest, from 0.02 to 5; `None` without labelled rows.
-pub(super) fn temperature(scores: &Dense, labels: &Labels) -> Option<f64> {
+pub(crate) fn temperature(scores: &Dense, labels: &Labels) -> Option<f64> {
     let rows: Vec<(usize, u32)> = (0..labels.len()).filter_map(|row| Some((row, *labels.of(row)?.first()?))).collect();
     if rows.is_empty() {
         return None;

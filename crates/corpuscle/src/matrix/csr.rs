@@ -11,6 +11,8 @@
 //! assert_eq!(x.transpose().row(2), (&[0u32][..], &[2.0f32][..]));
 //! ```
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Buffer;
@@ -221,6 +223,22 @@ impl Csr {
         self.indices.to_mut().extend_from_slice(&other.indices);
         self.values.to_mut().extend_from_slice(&other.values);
         Ok(())
+    }
+
+    /// The columns of a range, renumbered from 0.
+    #[must_use]
+    pub fn columns(&self, range: Range<usize>) -> Self {
+        let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..self.rows() {
+            let (of_row, entries) = self.row(row);
+            // Columns ascend, so the range is a run of them.
+            let from = of_row.partition_point(|&column| (column as usize) < range.start);
+            let to = of_row.partition_point(|&column| (column as usize) < range.end);
+            indices.extend(of_row[from..to].iter().map(|&column| column - range.start as u32));
+            values.extend_from_slice(&entries[from..to]);
+            indptr.push(indices.len() as u64);
+        }
+        Csr::from_parts(range.len(), indptr, indices, values)
     }
 
     /// The two matrices side by side.

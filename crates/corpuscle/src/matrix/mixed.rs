@@ -34,6 +34,24 @@ pub struct Matrix {
     negative: usize,
 }
 
+/// How many columns of each kind a matrix has, or one of several that stand side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Widths {
+    /// Sparse columns.
+    pub sparse: usize,
+    /// Dense columns that count as they are.
+    pub dense: usize,
+    /// Dense columns that count negatively in inner products.
+    pub negative: usize,
+}
+
+impl Widths {
+    /// All columns.
+    pub fn all(&self) -> usize {
+        self.sparse + self.dense + self.negative
+    }
+}
+
 /// One document.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
@@ -147,6 +165,35 @@ impl Matrix {
         }
         let dense = Dense::new(self.rows(), self.dense.cols() + other.dense.cols(), values)?;
         Matrix::new(sparse, dense, self.negative + other.negative)
+    }
+
+    /// How many columns of each kind it has.
+    pub fn widths(&self) -> Widths {
+        Widths { sparse: self.sparse.cols(), dense: self.dense.cols() - self.negative, negative: self.negative }
+    }
+
+    /// One of several matrices that were put side by side, all of whose widths are given in their order.
+    pub fn part(&self, parts: &[Widths], part: usize) -> Result<Self> {
+        let sum = |of: fn(&Widths) -> usize, parts: &[Widths]| parts.iter().map(of).sum::<usize>();
+        let kinds: [fn(&Widths) -> usize; 3] = [|part| part.sparse, |part| part.dense, |part| part.negative];
+        let all = self.widths();
+        let Some(own) = parts.get(part).filter(|_| kinds.iter().all(|&of| sum(of, parts) == of(&all))) else {
+            return Err(Error::Shape {
+                what: "columns of the parts",
+                expected: self.cols(),
+                found: sum(Widths::all, parts),
+            });
+        };
+        let [sparse, dense, negative] = kinds.map(|of| sum(of, &parts[..part]));
+        let negative = all.dense + negative;
+        let mut values = Vec::with_capacity(self.rows() * (own.dense + own.negative));
+        for row in 0..self.rows() {
+            let row = self.dense.row(row);
+            values.extend_from_slice(&row[dense..dense + own.dense]);
+            values.extend_from_slice(&row[negative..negative + own.negative]);
+        }
+        let dense = Dense::new(self.rows(), own.dense + own.negative, values)?;
+        Matrix::new(self.sparse.columns(sparse..sparse + own.sparse), dense, own.negative)
     }
 
     /// Every value times `factor`.
@@ -364,6 +411,19 @@ mod tests {
         assert_eq!(both.row(0).dense[0], 7.0);
         let expected = matrix.row(0).inner(&matrix.row(1)) + 56.0;
         assert!((both.row(0).inner(&both.row(1)) - expected).abs() < 1e-5);
+    }
+
+    #[test]
+    fn parts_side_by_side_come_apart_again() {
+        let (first, _) = projected();
+        let second = Matrix::from(Csr::from_rows(2, [vec![(1, 5.0)], vec![]]));
+        let third = Matrix::from(Dense::from_rows(&[[7.0, 1.0], [8.0, 2.0]]));
+        let all = first.beside(&second).unwrap().beside(&third).unwrap().beside(&first).unwrap();
+        let parts = [&first, &second, &third, &first].map(Matrix::widths);
+        for (number, part) in [&first, &second, &third, &first].into_iter().enumerate() {
+            assert_eq!(&all.part(&parts, number).unwrap(), part);
+        }
+        assert!(all.part(&parts[1..], 0).is_err() && all.part(&parts, 4).is_err());
     }
 
     #[test]

@@ -20,6 +20,6 @@ pub use codes::Codes;
 pub(crate) use codes::Table;
 pub use csr::{Csr, RowsMut};
 pub use dense::Dense;
-pub use mixed::{Matrix, Row};
+pub use mixed::{Matrix, Row, Widths};
 pub use panel::{LANES, Lane, Linear, Operator};
 pub use svd::{TruncatedSvd, truncated_svd_of as truncated_svd};

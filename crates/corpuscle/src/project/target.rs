@@ -32,7 +32,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::corpus::{Labels, blocks, without};
-use crate::matrix::{Dense, Matrix};
+use crate::matrix::{Dense, Matrix, Widths};
 use crate::{Error, Key, KeyWriter, Result, Run};
 
 /// Gives what the sparse columns of a matrix stand for; asked only by the few methods that need it, because they are many.
@@ -48,6 +48,7 @@ pub struct Target<'a> {
     judge: &'a dyn Judge,
     input: Option<Key>,
     class_words: &'a [ClassWords],
+    parts: &'a [Widths],
 }
 
 impl fmt::Debug for Target<'_> {
@@ -69,6 +70,13 @@ pub struct ClassWords {
 pub trait Upstream: Sync {
     /// The rows `rows`, whose labels may be learnt from, and the rows `held`, whose labels may not.
     fn fold(&self, rows: &[usize], held: &[usize], run: &Run) -> Result<Refitted>;
+
+    /// The same for one of the [parts](Target::parts) of the documents.
+    fn fold_part(&self, part: usize, rows: &[usize], held: &[usize], run: &Run) -> Result<Refitted> {
+        let all = self.fold(rows, held, run)?;
+        let (x, held) = (all.x.part(&all.parts, part)?, all.held.part(&all.parts, part)?);
+        Ok(Refitted { x, held, names: None, parts: Vec::new() })
+    }
 }
 
 /// The documents of one fold as [`Upstream`] makes them.
@@ -80,6 +88,8 @@ pub struct Refitted {
     pub held: Matrix,
     /// What the sparse columns of both stand for, when somebody knows.
     pub names: Option<ColumnNames>,
+    /// The widths of the parts that stand side by side in both; none where they are one.
+    pub parts: Vec<Widths>,
 }
 
 /// Decides about held-out documents: the classifier that follows, or the nearest class mean.
@@ -108,6 +118,7 @@ pub struct Fold<'a> {
     names: Option<ColumnNames>,
     judge: &'a dyn Judge,
     class_words: &'a [ClassWords],
+    parts: Vec<Widths>,
 }
 
 impl fmt::Debug for Fold<'_> {
@@ -124,6 +135,7 @@ impl Fold<'_> {
             names: self.names.as_ref(),
             judge: self.judge,
             class_words: self.class_words,
+            parts: &self.parts,
             ..Target::new(&self.labels)
         }
     }
@@ -152,6 +164,7 @@ impl<'a> Target<'a> {
             judge: &NearestMean,
             input: None,
             class_words: &[],
+            parts: &[],
         }
     }
 
@@ -189,6 +202,27 @@ impl<'a> Target<'a> {
     #[must_use]
     pub fn with_class_words(self, class_words: &'a [ClassWords]) -> Self {
         Target { class_words, ..self }
+    }
+
+    /// The same for documents that are several representations side by side, of these widths.
+    #[must_use]
+    pub fn with_parts(self, parts: &'a [Widths]) -> Self {
+        Target { parts, ..self }
+    }
+
+    /// The widths of the representations that stand side by side in a document; none where they are one.
+    pub fn parts(&self) -> &'a [Widths] {
+        self.parts
+    }
+
+    /// What gives the names of the sparse columns, where somebody knows them.
+    pub(crate) fn column_names(&self) -> Option<&'a ColumnNames> {
+        self.names
+    }
+
+    /// What makes folds, where something before learns from labels.
+    pub(crate) fn upstream(&self) -> Option<&'a dyn Upstream> {
+        self.upstream
     }
 
     /// The words of each class's name or description; none when nobody knows.
@@ -260,9 +294,12 @@ impl<'a> Target<'a> {
             }
             let documents = match self.upstream {
                 Some(upstream) => upstream.fold(&rows, &held_rows, run)?,
-                None => {
-                    Refitted { x: x.select_rows(&rows), held: x.select_rows(&held_rows), names: self.names.cloned() }
-                }
+                None => Refitted {
+                    x: x.select_rows(&rows),
+                    held: x.select_rows(&held_rows),
+                    names: self.names.cloned(),
+                    parts: self.parts.to_vec(),
+                },
             };
             visit(Fold {
                 x: documents.x,
@@ -274,6 +311,7 @@ impl<'a> Target<'a> {
                 held_rows,
                 judge: self.judge,
                 class_words: self.class_words,
+                parts: documents.parts,
             })?;
         }
         Ok(true)

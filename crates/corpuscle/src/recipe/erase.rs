@@ -160,6 +160,10 @@ pub(crate) trait AnyClassifier: Stage {
     fn uses_names(&self) -> bool;
     /// The same without calibration.
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier>;
+    /// The classifiers of the recipes that decide together in it.
+    fn members(&self) -> &[Arc<dyn AnyClassifier>] {
+        &[]
+    }
 }
 
 impl<P: Classifier> AnyClassifier for Framed<P> {

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::erase::{AnyProjector, Projection, Stage};
 use super::fitted::{Fitted, seen};
-use super::folds::{Documents, Trace, side_by_side};
+use super::folds::{Documents, Downstream, Trace, side_by_side};
 use super::plan::Node;
 use crate::corpus::Labels;
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::{Csr, Matrix, Widths};
 use crate::project::{ClassWords, ColumnNames, Judge, Target};
 use crate::store::StoreReader;
 use crate::text::{Tokens, WordsParams};
@@ -36,6 +36,8 @@ pub(super) struct Flowing {
     pub(super) matrix: Arc<Matrix>,
     pub(super) trace: Arc<Trace>,
     pub(super) names: ColumnNames,
+    /// The widths of the representations that stand side by side in it; none where it is one.
+    parts: Vec<Widths>,
     key: Option<Key>,
 }
 
@@ -49,7 +51,8 @@ impl Flowing {
     /// A matrix that no label had a part in.
     fn plain(matrix: Matrix, names: ColumnNames, key: Option<Key>) -> Self {
         let matrix = Arc::new(matrix);
-        Flowing { trace: Arc::new(Trace::Rows(Arc::clone(&matrix), Arc::clone(&names))), matrix, names, key }
+        let trace = Arc::new(Trace::Rows(Arc::clone(&matrix), Arc::clone(&names)));
+        Flowing { trace, matrix, names, parts: Vec::new(), key }
     }
 
     /// Calls `work` with the target of a stage that this matrix goes into.
@@ -58,7 +61,7 @@ impl Flowing {
             Documents { trace: &self.trace, labels: learning.labels, weights: learning.weights, judge: learning.judge };
         let mut target =
             Target::new(learning.labels).with_weights(learning.weights).with_names(&self.names).with_input(self.key);
-        target = target.with_class_words(learning.class_words);
+        target = target.with_class_words(learning.class_words).with_parts(&self.parts);
         if !self.trace.is_plain() {
             target = target.with_upstream(&documents);
         }
@@ -205,12 +208,22 @@ impl Node {
                         matrix: Arc::new(matrix),
                         trace: Arc::new(Trace::Stage(projection.resolved, Arc::clone(&input.trace))),
                         names,
+                        parts: Vec::new(),
                         key,
                     },
                 };
                 Ok((Fitted::Project { name, model: projection.model, key }, out))
             }),
             (Node::View(_, part), flow) => part.fit(flow, learning, run),
+            (Node::Member(part, classifier), flow) => {
+                // Its stages are chosen by how well its own classifier does.
+                let judge = Downstream(classifier.as_ref());
+                let (stage, mut out) = part.fit(flow, &Learning { judge: Some(&judge), ..*learning }, run)?;
+                if !out.trace.is_plain() {
+                    out.trace = Arc::new(Trace::Member(out.trace, Arc::clone(classifier)));
+                }
+                Ok((stage, out))
+            }
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
                 for part in parts {
@@ -236,7 +249,7 @@ impl Node {
             }
             (Node::Weighted(part, weight), flow) => {
                 let (stage, out) = part.fit(flow, learning, run)?;
-                let Flowing { matrix, trace, names, key } = out;
+                let Flowing { matrix, trace, names, key, .. } = out;
                 let is_plain = trace.is_plain();
                 let mut matrix = Matrix::clone(&matrix);
                 run.install(|| matrix.scale(*weight));
@@ -245,7 +258,7 @@ impl Node {
                     true => Flowing::plain(matrix, names, key),
                     false => {
                         let trace = Arc::new(Trace::Weighted(trace, *weight));
-                        Flowing { matrix: Arc::new(matrix), trace, names, key }
+                        Flowing { matrix: Arc::new(matrix), trace, names, parts: Vec::new(), key }
                     }
                 };
                 Ok((Fitted::Weighted(Box::new(stage), *weight), out))
@@ -262,7 +275,7 @@ impl Node {
         };
         Ok(match self {
             Node::Vectorize(params, view) => Fitted::vectorizer(params.name(), params.load_any(store)?, view, None),
-            Node::View(_, part) => part.load(store)?,
+            Node::View(_, part) | Node::Member(part, _) => part.load(store)?,
             Node::Project(params) => Fitted::Project { name: params.name(), model: params.load_any(store)?, key: None },
             Node::Pipe(parts) => Fitted::Pipe(all(parts)?),
             Node::Sum(parts) => Fitted::Sum(all(parts)?),
@@ -287,6 +300,7 @@ fn joined(parts: Vec<Flowing>) -> Result<Option<Flowing>> {
     let is_plain = parts.iter().all(|part| part.trace.is_plain());
     let key = joined_key("+", &parts.iter().map(|part| part.key).collect::<Vec<_>>());
     let traces = parts.iter().map(|part| Arc::clone(&part.trace)).collect();
+    let widths: Vec<Widths> = parts.iter().map(|part| part.matrix.widths()).collect();
     let mut both: Option<(Matrix, ColumnNames)> = None;
     for part in parts {
         both = Some(match both {
@@ -295,7 +309,10 @@ fn joined(parts: Vec<Flowing>) -> Result<Option<Flowing>> {
         });
     }
     Ok(both.map(|(matrix, names)| match is_plain {
-        true => Flowing::plain(matrix, names, key),
-        false => Flowing { matrix: Arc::new(matrix), trace: Arc::new(Trace::Beside(traces)), names, key },
+        true => Flowing { parts: widths, ..Flowing::plain(matrix, names, key) },
+        false => {
+            let trace = Arc::new(Trace::Beside(traces));
+            Flowing { matrix: Arc::new(matrix), trace, names, parts: widths, key }
+        }
     }))
 }

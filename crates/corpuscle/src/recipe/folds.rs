@@ -23,6 +23,8 @@ pub(super) enum Trace {
     Beside(Vec<Arc<Trace>>),
     /// By weighing a part.
     Weighted(Arc<Trace>, f32),
+    /// By a member of a vote, whose stages are judged by its own classifier.
+    Member(Arc<Trace>, Arc<dyn AnyClassifier>),
 }
 
 impl std::fmt::Debug for Trace {
@@ -32,6 +34,7 @@ impl std::fmt::Debug for Trace {
             Trace::Stage(stage, before) => write!(f, "{before:?} | {}", stage.name()),
             Trace::Beside(parts) => write!(f, "{parts:?}"),
             Trace::Weighted(part, weight) => write!(f, "{part:?} * {weight}"),
+            Trace::Member(part, classifier) => write!(f, "{part:?} | {}", classifier.name()),
         }
     }
 }
@@ -61,10 +64,24 @@ struct Part<'a> {
     run: &'a Run,
 }
 
+impl Documents<'_> {
+    fn made(&self, trace: &Trace, rows: &[usize], held: &[usize], run: &Run) -> Result<Refitted> {
+        let weights = self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        Part { rows, held, labels: self.labels.select(rows), weights, judge: self.judge, run }.of(trace)
+    }
+}
+
 impl Upstream for Documents<'_> {
     fn fold(&self, rows: &[usize], held: &[usize], run: &Run) -> Result<Refitted> {
-        let weights = self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
-        Part { rows, held, labels: self.labels.select(rows), weights, judge: self.judge, run }.of(self.trace)
+        self.made(self.trace, rows, held, run)
+    }
+
+    /// Only that part is fitted anew.
+    fn fold_part(&self, part: usize, rows: &[usize], held: &[usize], run: &Run) -> Result<Refitted> {
+        match self.trace {
+            Trace::Beside(parts) if part < parts.len() => self.made(&parts[part], rows, held, run),
+            _ => Err(Error::data("documents that are one part have no others")),
+        }
     }
 }
 
@@ -75,6 +92,7 @@ impl Part<'_> {
                 x: matrix.select_rows(self.rows),
                 held: matrix.select_rows(self.held),
                 names: Some(Arc::clone(names)),
+                parts: Vec::new(),
             }),
             Trace::Stage(stage, before) => {
                 let before = self.of(before)?;
@@ -92,16 +110,25 @@ impl Part<'_> {
                     let model = Arc::clone(&fitted.model);
                     Arc::new(move || model.feature_names(names())) as ColumnNames
                 });
-                Ok(Refitted { x, held, names })
+                Ok(Refitted { x, held, names, parts: Vec::new() })
             }
             Trace::Beside(parts) => {
                 let parts = parts.iter().map(|part| self.of(part)).collect::<Result<Vec<_>>>()?;
+                let widths = parts.iter().map(|part| part.x.widths()).collect();
                 let joined = parts.into_iter().map(Ok).reduce(|left, right| {
                     let (left, right) = (left?, right?);
                     let names = left.names.zip(right.names).map(|(left, right)| side_by_side(left, right));
-                    Ok(Refitted { x: left.x.beside(&right.x)?, held: left.held.beside(&right.held)?, names })
+                    let (x, held) = (left.x.beside(&right.x)?, left.held.beside(&right.held)?);
+                    Ok(Refitted { x, held, names, parts: Vec::new() })
                 });
-                joined.unwrap_or_else(|| Err(Error::data("a sum without parts")))
+                let joined = joined.unwrap_or_else(|| Err(Error::data("a sum without parts")))?;
+                Ok(Refitted { parts: widths, ..joined })
+            }
+            Trace::Member(part, classifier) => {
+                let judge = Downstream(classifier.as_ref());
+                let own =
+                    Part { judge: Some(&judge), labels: self.labels.clone(), weights: self.weights.clone(), ..*self };
+                own.of(part)
             }
             Trace::Weighted(part, weight) => {
                 let mut part = self.of(part)?;
@@ -136,7 +163,8 @@ impl Judge for Downstream<'_> {
 
     fn add_to(&self, key: KeyWriter) -> KeyWriter {
         let arguments = self.0.all_arguments();
-        arguments.iter().fold(key.text(self.0.name()), |key, (name, value)| key.text(name).text(value))
+        let key = arguments.iter().fold(key.text(self.0.name()), |key, (name, value)| key.text(name).text(value));
+        self.0.members().iter().fold(key, |key, member| Downstream(member.as_ref()).add_to(key))
     }
 }
 

@@ -64,7 +64,7 @@ impl Method {
         match stage {
             AnyStage::Project(stage) => Ok(Method(Kind::Project(stage))),
             AnyStage::Classify(stage) => Ok(Method(Kind::Classify(stage))),
-            AnyStage::Words(_) | AnyStage::Vectorize(_) => Err(Error::BadRecipe {
+            AnyStage::Words(_) | AnyStage::Vectorize(_) | AnyStage::Vote(_) => Err(Error::BadRecipe {
                 recipe: text.to_string(),
                 at: 0,
                 reason: "this stage starts from words; only a projection or a classifier works on a matrix".to_string(),

@@ -28,6 +28,7 @@ pub mod syntax;
 mod terms;
 mod topics;
 mod training;
+mod vote;
 
 pub use data::{Corpus, for_each_batch};
 pub use explain::{Contribution, Weighing};
@@ -40,3 +41,4 @@ pub use predictor::{Prediction, Predictor};
 pub use registry::{Parameter, Registry, Stage, StageKind};
 pub use spill::Spilled;
 pub use terms::{NearWord, Neighbourhood, TermPair};
+pub use vote::{VoteParams, VoteWeights};

@@ -6,6 +6,7 @@ use super::plan::Recipe;
 use crate::classify::ClassNames;
 use crate::corpus::Labels;
 use crate::project::ClassWords;
+use crate::text::{Tokens, WordsParams};
 use crate::{Result, Run};
 
 /// The terms that a class's name brings to mind.
@@ -20,7 +21,8 @@ pub struct Expansion {
 }
 
 impl Recipe {
-    /// The words of what each class is about, made as the documents' words are. A word with `-` before it is struck out.
+    /// The words of what each class is about, made as the documents' words are, in each of the ways they are read (but not as grams of
+    /// characters, unless there is nothing else). A word with `-` before it is struck out.
     pub fn class_words(&self, labels: &Labels, run: &Run) -> Result<Vec<ClassWords>> {
         let is_struck = |word: &&str| word.len() > 1 && word.starts_with('-');
         let descriptions = labels.descriptions();
@@ -31,9 +33,25 @@ impl Recipe {
             descriptions.iter().map(kept).collect()
         };
         let quiet = run.quiet();
-        let (words, struck) =
-            (self.words().tokenize(&texts(false), &quiet)?, self.words().tokenize(&texts(true), &quiet)?);
-        let list = |tokens: &crate::text::Tokens, class: usize| tokens.words(class).map(str::to_string).collect();
+        let views: Vec<WordsParams> =
+            std::iter::once(self.words()).chain(&self.words().views).map(WordsParams::alone).collect();
+        let has_words = views.iter().any(|view| view.chars.is_none());
+        let views: Vec<WordsParams> = views.into_iter().filter(|view| view.chars.is_none() || !has_words).collect();
+        let read = |struck: bool| -> Result<Vec<Tokens>> {
+            let texts = texts(struck);
+            views.iter().map(|view| view.tokenize(&texts, &quiet)).collect()
+        };
+        let (words, struck) = (read(false)?, read(true)?);
+        let list = |views: &[Tokens], class: usize| {
+            let mut list: Vec<String> = Vec::new();
+            for word in views.iter().flat_map(|tokens| tokens.words(class)) {
+                // A word said twice in one way of reading counts twice; read in two ways it is still one.
+                if views.len() == 1 || !list.iter().any(|known| known == word) {
+                    list.push(word.to_string());
+                }
+            }
+            list
+        };
         Ok((0..descriptions.len())
             .map(|class| ClassWords { words: list(&words, class), struck: list(&struck, class) })
             .collect())

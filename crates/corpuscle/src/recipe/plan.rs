@@ -16,6 +16,7 @@ use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer, Stage as ErasedSt
 use super::presets;
 use super::registry::{AnyStage, Registry, StageKind, refused};
 use super::syntax::{Argument, Call, Expression};
+use super::vote::Vote;
 use crate::corpus::Numbers;
 use crate::text::{CharsParams, WordsParams};
 use crate::vectorize::Columns;
@@ -48,6 +49,8 @@ pub(super) enum Node {
     Sum(Vec<Node>),
     /// Every value times a number.
     Weighted(Box<Node>, f32),
+    /// What a member of a vote makes of words, and the classifier it ends in.
+    Member(Box<Node>, Arc<dyn AnyClassifier>),
 }
 
 /// How much of a recipe is written.
@@ -93,7 +96,7 @@ impl Node {
             }
             Node::Project(_) => {}
             Node::Pipe(parts) | Node::Sum(parts) => parts.iter().for_each(|part| part.number_fields(list)),
-            Node::Weighted(part, _) | Node::View(_, part) => part.number_fields(list),
+            Node::Weighted(part, _) | Node::View(_, part) | Node::Member(part, _) => part.number_fields(list),
         }
     }
 
@@ -106,7 +109,7 @@ impl Node {
             }
             Node::Project(_) => {}
             Node::Pipe(parts) | Node::Sum(parts) => parts.iter().for_each(|part| part.views(list)),
-            Node::Weighted(part, _) | Node::View(_, part) => part.views(list),
+            Node::Weighted(part, _) | Node::View(_, part) | Node::Member(part, _) => part.views(list),
         }
     }
 }
@@ -195,6 +198,13 @@ impl Recipe {
     }
 
     fn written(&self, form: Form) -> String {
+        if let (Some(vote), Node::Sum(members)) = (&self.classifier, &self.body)
+            && !vote.members().is_empty()
+        {
+            let members = members.iter().map(|member| member.member_expression(form)).collect();
+            return Expression::Stage(Call { members, ..written_call(vote.as_ref(), StageKind::Vote, form) })
+                .to_string();
+        }
         let mut parts = Vec::new();
         if form == Form::Full || self.opening != WordsParams::default() {
             parts.push(written_words(&self.opening, form));
@@ -225,7 +235,7 @@ impl Node {
             Node::Vectorize(..) => None,
             Node::Project(stage) => stage.needs_labels().then(|| stage.name()),
             Node::Pipe(parts) | Node::Sum(parts) => parts.iter().find_map(Node::needs_labels),
-            Node::Weighted(part, _) | Node::View(_, part) => part.needs_labels(),
+            Node::Weighted(part, _) | Node::View(_, part) | Node::Member(part, _) => part.needs_labels(),
         }
     }
 
@@ -245,7 +255,27 @@ impl Node {
             Node::Pipe(parts) => Expression::Pipe(all(parts)),
             Node::Sum(parts) => Expression::Sum(all(parts)),
             Node::Weighted(part, weight) => Expression::Weighted(Box::new(part.expression(form)), f64::from(*weight)),
+            Node::Member(part, _) => part.expression(form),
         }
+    }
+}
+
+impl Node {
+    /// A member of a vote with the classifier it ends in.
+    fn member_expression(&self, form: Form) -> Expression {
+        let Node::Member(part, classifier) = self else { return self.expression(form) };
+        let mut parts = match part.expression(form) {
+            Expression::Pipe(parts) => parts,
+            other => vec![other],
+        };
+        // Words as they are usually read go without saying.
+        if let (Form::Short, Node::View(words, _)) = (form, part.as_ref())
+            && **words == WordsParams::default()
+        {
+            parts.remove(0);
+        }
+        parts.push(written(classifier.as_ref(), StageKind::Classify, form));
+        Expression::Pipe(parts)
     }
 }
 
@@ -260,6 +290,10 @@ fn written_words(words: &WordsParams, form: Form) -> Expression {
 /// A stage as it is written. In the short form a projection has its first parameter by position when it is the only one given:
 /// `ig(1000)`, but `svm(c=10)`.
 fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> Expression {
+    Expression::Stage(written_call(stage, kind, form))
+}
+
+fn written_call(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> Call {
     let all = stage.all_arguments();
     let first = all.first().map(|(name, _)| *name);
     let arguments = if form == Form::Full { all } else { stage.changed_arguments() };
@@ -270,7 +304,7 @@ fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> 
         Argument { name, value, at: 0, is_range: false }
     };
     let arguments = arguments.into_iter().map(argument).collect();
-    Expression::Stage(Call { name: stage.name().to_string(), at: 0, arguments })
+    Call { name: stage.name().to_string(), at: 0, members: Vec::new(), arguments }
 }
 
 struct Planner<'a> {
@@ -288,6 +322,9 @@ enum Input {
     Matrix(Columns, &'static str),
 }
 
+/// How texts are read where that is said, what is made of them, and the classifier at the end.
+type Planned = (Option<WordsParams>, Node, Option<Arc<dyn AnyClassifier>>);
+
 impl Planner<'_> {
     fn fault<T>(&self, at: usize, reason: impl Into<String>) -> Result<T> {
         Err(Error::BadRecipe { recipe: self.text.to_string(), at, reason: reason.into() })
@@ -302,17 +339,97 @@ impl Planner<'_> {
     }
 
     fn recipe(&self, expression: Expression) -> Result<Recipe> {
-        let end = expression.at();
         let mut parts = match expression {
             Expression::Pipe(parts) => parts,
             other => vec![other],
         };
-        let mut words = WordsParams::default();
+        // How members of a vote read texts may be said once, before it.
+        let opens = self.kind(parts.first()) == Some(StageKind::Words);
+        if self.kind(parts.get(usize::from(opens))) == Some(StageKind::Vote) && parts.len() == 1 + usize::from(opens) {
+            let vote = parts.pop();
+            return self.vote(parts.pop(), vote);
+        }
+        let (words, mut body, classifier) = self.member(parts, None)?;
+        let mut words = words.unwrap_or_default();
+        // A view of everything is how the recipe reads texts.
+        if let Node::View(view, part) = body {
+            words = Arc::unwrap_or_clone(view);
+            body = *part;
+        }
+        let reading = reading(&words, &body);
+        Ok(Recipe { registry: Arc::clone(self.registry), opening: words, reading, body, classifier })
+    }
+
+    /// Recipes that decide together.
+    fn vote(&self, opening: Option<Expression>, vote: Option<Expression>) -> Result<Recipe> {
+        let opening = match opening {
+            Some(Expression::Stage(call)) => match self.stage(&call)? {
+                AnyStage::Words(words) => Some(words),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(Expression::Stage(Call { name, at, members, arguments })) = vote else {
+            return self.fault(0, "a vote has members");
+        };
+        if members.len() < 2 {
+            return self
+                .fault(at, format!("`{name}` needs two recipes or more: `{name}(tfidf | svm; chars | tfidf | svm)`"));
+        }
+        let AnyStage::Vote(params) = self.stage(&Call { name, at, members: Vec::new(), arguments })? else {
+            return self.fault(at, "only a vote has members");
+        };
+        let (mut nodes, mut classifiers) = (Vec::new(), Vec::new());
+        for member in members {
+            let (node, classifier) = self.voter(member, opening.as_ref())?;
+            nodes.push(Node::Member(Box::new(node), Arc::clone(&classifier)));
+            classifiers.push(classifier);
+        }
+        let (words, body) = (opening.unwrap_or_default(), Node::Sum(nodes));
+        let classifier: Arc<dyn AnyClassifier> = Arc::new(Vote::new(params, classifiers));
+        let reading = reading(&words, &body);
+        let registry = Arc::clone(self.registry);
+        Ok(Recipe { registry, opening: words, reading, body, classifier: Some(classifier) })
+    }
+
+    /// One member of a vote: what it makes of words it reads in its own way, and its classifier.
+    fn voter(&self, member: Expression, opening: Option<&WordsParams>) -> Result<(Node, Arc<dyn AnyClassifier>)> {
+        // The name of a preset stands for its recipe here too.
+        if let Expression::Stage(Call { name, arguments, members, .. }) = &member
+            && arguments.is_empty()
+            && members.is_empty()
+            && let Some(text) = presets::find(name)
+        {
+            return Planner { text, registry: self.registry, of_file: false }.voter(Expression::parse(text)?, None);
+        }
+        let at = member.at();
+        let parts = match member {
+            Expression::Pipe(parts) => parts,
+            other => vec![other],
+        };
+        let words = opening.cloned().unwrap_or_default();
+        let (view, node, classifier) = self.member(parts, Some(words))?;
+        let Some(classifier) = classifier else {
+            return self.fault(at, "a member of a vote decides: it ends in a classifier, as in `tfidf | svm`");
+        };
+        // Written out with its words, so that it reads the same wherever it stands.
+        let node = match node {
+            Node::View(..) => node,
+            node => Node::View(Arc::new(view.unwrap_or_default()), Box::new(node)),
+        };
+        Ok((node, classifier))
+    }
+
+    /// A recipe in its three parts: words where they are said (or `usual` ones that it is to be planned with), what is made of them,
+    /// and the classifier at the end.
+    fn member(&self, mut parts: Vec<Expression>, usual: Option<WordsParams>) -> Result<Planned> {
+        let end = parts.first().map_or(0, Expression::at);
+        let mut words = usual.clone();
         if self.kind(parts.first()) == Some(StageKind::Words)
             && let Expression::Stage(call) = parts.remove(0)
             && let AnyStage::Words(given) = self.stage(&call)?
         {
-            words = given;
+            words = Some(given);
         }
         let mut classifier = None;
         if self.kind(parts.last()) == Some(StageKind::Classify)
@@ -325,18 +442,13 @@ impl Planner<'_> {
                 classifier = Some(given);
             }
         }
-        let (mut body, _) = match parts.len() {
+        let view = usual.and(words.clone()).map(Arc::new);
+        let (body, _) = match parts.len() {
             0 => return self.fault(end, "nothing follows `words`; try `words | tfidf | svm`"),
-            1 => self.node(parts.remove(0), Input::Words(None))?,
-            _ => self.pipe(parts, Input::Words(None))?,
+            1 => self.node(parts.remove(0), Input::Words(view))?,
+            _ => self.pipe(parts, Input::Words(view))?,
         };
-        // A view of everything is how the recipe reads texts.
-        if let Node::View(view, part) = body {
-            words = Arc::unwrap_or_clone(view);
-            body = *part;
-        }
-        let reading = reading(&words, &body);
-        Ok(Recipe { registry: Arc::clone(self.registry), opening: words, reading, body, classifier })
+        Ok((words, body, classifier))
     }
 
     /// The part, and what comes out of it.
@@ -440,6 +552,8 @@ impl Planner<'_> {
             (AnyStage::Classify(_), _) => {
                 self.fault(call.at, format!("`{name}` gives scores, so it can only be the last stage of a recipe"))
             }
+            (AnyStage::Vote(_), _) => self
+                .fault(call.at, format!("`{name}` is a whole recipe: nothing but `words` or `chars` stands beside it")),
         }
     }
 
@@ -460,6 +574,11 @@ impl Planner<'_> {
                 }
             };
         };
+        if stage.kind != StageKind::Vote && !call.members.is_empty() {
+            let reason =
+                format!("`;` stands between recipes that vote; arguments of `{}` have `,` between them", call.name);
+            return self.fault(call.at, reason);
+        }
         let arguments = Arguments::new(self.text, call, &stage.parameters, self.of_file)?;
         if let Some(range) = call.arguments.iter().find(|argument| argument.is_range) {
             let reason = format!("`{}` is a range: tune searches ranges, train takes one value", range.value);
@@ -515,6 +634,15 @@ mod tests {
             ),
             ("words(stem=porter) | (chars | (words(negate=1) | tfidf)) | svm", "words(negate=1) | tfidf | svm"),
             ("(words(negate=1) | tfidf) | lsi(5) | svm", "(words(negate=1) | tfidf) | lsi(5) | svm"),
+            ("vote(words|tfidf|svm(c=1);chars|tfidf|knn)", "vote(tfidf | svm; chars | tfidf | knn)"),
+            (
+                "words(stem=porter) | vote(tfidf|svm; (chars|tfidf)|svm; words|counts|svm; calibrate=0)",
+                "vote(words(stem=porter) | tfidf | svm; chars | tfidf | svm; counts | svm; calibrate=0)",
+            ),
+            (
+                "vote(tfidf-svm; tfidf | svm; weights=auto)",
+                "vote(tfidf(sublinear=true) | svm; tfidf | svm)",
+            ),
         ] {
             let recipe = Recipe::parse(given).unwrap();
             assert_eq!(recipe.to_string(), printed);
@@ -549,6 +677,15 @@ mod tests {
         let both = complaint("tfidf | svm(c=-1, tolerance=7)");
         assert!(both.contains("`c` is -1") && both.contains("`tolerance` is 7"), "{both}");
         assert!(complaint("zzzzzzzzzz").contains("there are words"));
+        assert!(complaint("vote(tfidf | svm;)").contains("two recipes or more"));
+        assert!(complaint("vote(calibrate=0)").contains("two recipes or more"));
+        assert!(complaint("vote(tfidf | svm; tfidf)").contains("ends in a classifier"));
+        assert!(complaint("vote(tfidf | svm; svm)").contains("needs a matrix"));
+        assert!(complaint("vote(tfidf | svm; tfidf | svm) | svm").contains("a whole recipe"));
+        assert!(complaint("tfidf | vote(tfidf | svm; tfidf | svm)").contains("a whole recipe"));
+        assert!(complaint("vote(tfidf | svm; vote(tfidf | svm; tfidf | svm))").contains("a whole recipe"));
+        assert!(complaint("vote(tfidf | svm; tfidf | knn; self_training=surest)").contains("surest"));
+        assert!(complaint("tfidf | svm(a; b)").contains("recipes that vote"));
     }
 
     #[test]
@@ -596,10 +733,11 @@ mod tests {
             "tfidf | dcot(terms=\"card,money\") | logistic(self_training=surest)",
             "(tfidf + (words | tfidf) + (chars(max=4) | tfidf(skip=1) | lsi) * 2) | svm",
             "words | (words(position=true) | binary) | svm",
+            "words(stem=porter) | vote(tfidf | svm; words | counts | knn(k=3); (chars | tfidf) | lsi(3) | logistic; weights=equal)",
         ] {
             let recipe = Recipe::parse(text).unwrap();
             let full = recipe.full();
-            assert!(full.starts_with("words(tokenizer=unicode, "), "{full}");
+            assert!(full.trim_start_matches("vote(").starts_with("words(tokenizer=unicode, "), "{full}");
             let back = Recipe::parse(&full).unwrap();
             assert_eq!((back.to_string(), back.full()), (recipe.to_string(), full));
         }

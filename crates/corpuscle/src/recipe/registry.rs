@@ -17,6 +17,7 @@ use super::arguments::Arguments;
 use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer};
 use super::model::Model;
 use super::plan::{self, Recipe};
+use super::vote::VoteParams;
 use crate::classify::{BayesParams, Classifier, Framed, KnnParams, LogisticParams, SvmParams};
 use crate::params::{Form, Params};
 use crate::project::{
@@ -41,6 +42,8 @@ pub enum StageKind {
     Project,
     /// Matrix to scores.
     Classify,
+    /// Recipes to scores.
+    Vote,
 }
 
 /// A parameter of a stage, for people and programs.
@@ -63,6 +66,7 @@ pub(super) enum AnyStage {
     Vectorize(Arc<dyn AnyVectorizer>),
     Project(Arc<dyn AnyProjector>),
     Classify(Arc<dyn AnyClassifier>),
+    Vote(VoteParams),
 }
 
 /// A stage that recipes can name.
@@ -126,6 +130,11 @@ impl Stage {
         })
     }
 
+    /// The stage whose members are recipes.
+    fn vote() -> Self {
+        Self::of::<VoteParams>(StageKind::Vote, |arguments| Ok(AnyStage::Vote(arguments.read()?)))
+    }
+
     /// Reads the arguments of a call.
     pub(super) fn read(&self, arguments: &Arguments<'_>) -> Result<AnyStage> {
         (self.read)(arguments)
@@ -182,6 +191,7 @@ impl Registry {
                 Stage::classifier::<SvmParams>(),
                 Stage::classifier::<LogisticParams>(),
                 Stage::classifier::<BayesParams>(),
+                Stage::vote(),
             ],
         }
     }

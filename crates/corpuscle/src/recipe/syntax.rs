@@ -5,11 +5,12 @@
 //! sum      := product ('+' product)*              side by side
 //! product  := atom ('*' number)*                  weighs
 //! atom     := stage | '(' pipeline ')'
-//! stage    := name [ '(' [argument (',' argument)*] ')' ]
+//! stage    := name [ '(' (pipeline ';')* [argument (',' argument)*] ')' ]
 //! argument := value | name '=' value
 //! value    := number | word | "quoted text" | range
 //! range    := number '..' number ['log'] | '{' value ('|' value)* '}'
 //! ```
+//! Recipes before a `;` are members of a vote; of the last one the `;` may be left out, as in `vote(A; B)`.
 //! A range stands for values to be searched; only `corpuscle tune` takes one.
 //! Every node remembers where it stood, so that each later complaint can point at the place. Reading is linear in the
 //! length; nesting is limited so that no input can exhaust the stack.
@@ -41,6 +42,8 @@ pub struct Call {
     pub name: String,
     /// Byte offset of the name.
     pub at: usize,
+    /// The recipes that decide together, for a stage that takes some.
+    pub members: Vec<Expression>,
     /// The arguments in the order given.
     pub arguments: Vec<Argument>,
 }
@@ -112,10 +115,20 @@ impl fmt::Display for Expression {
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        if self.arguments.is_empty() {
+        if self.arguments.is_empty() && self.members.is_empty() {
             return Ok(());
         }
         f.write_str("(")?;
+        for (index, member) in self.members.iter().enumerate() {
+            write!(f, "{member}")?;
+            // The `;` that tells a member from an argument is needed where there is one member only, or arguments follow.
+            let is_last = index + 1 == self.members.len() && self.arguments.is_empty() && index > 0;
+            f.write_str(match (is_last, index + 1 == self.members.len() && self.arguments.is_empty()) {
+                (true, _) => "",
+                (false, true) => ";",
+                (false, false) => "; ",
+            })?;
+        }
         for (index, argument) in self.arguments.iter().enumerate() {
             if index > 0 {
                 f.write_str(", ")?;
@@ -246,8 +259,8 @@ impl Parser<'_> {
             Some(c) if c.is_ascii_alphabetic() => {
                 let at = self.at;
                 let name = self.run_of(is_name);
-                let arguments = self.arguments()?;
-                Ok(Expression::Stage(Call { name, at, arguments }))
+                let (members, arguments) = self.arguments()?;
+                Ok(Expression::Stage(Call { name, at, members, arguments }))
             }
             Some(c) => Err(self.fault(format!("expected a stage here, not `{c}`"))),
             None if self.text.trim().is_empty() => Err(self.fault("the recipe is empty; try `tfidf | svm`")),
@@ -255,10 +268,51 @@ impl Parser<'_> {
         }
     }
 
-    fn arguments(&mut self) -> Result<Vec<Argument>> {
-        let mut arguments = Vec::new();
+    /// Whether a `;` stands between here and the `)` that closes what is open; what is quoted does not count.
+    fn has_members(&self) -> bool {
+        let (mut open, mut quoted, mut escaped) = (0usize, false, false);
+        for c in self.rest().chars() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' if quoted => escaped = true,
+                '"' => quoted = !quoted,
+                _ if quoted => {}
+                '(' => open += 1,
+                ')' if open == 0 => return false,
+                ')' => open -= 1,
+                ';' if open == 0 => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether `name =` comes next: an argument and not a recipe.
+    fn is_named_argument(&mut self) -> bool {
+        self.peek();
+        let start = self.at;
+        let named = !self.run_of(is_name).is_empty() && self.peek() == Some('=');
+        self.at = start;
+        named
+    }
+
+    /// The recipes and the arguments between parentheses.
+    fn arguments(&mut self) -> Result<(Vec<Expression>, Vec<Argument>)> {
+        let (mut members, mut arguments) = (Vec::new(), Vec::new());
         if !self.take('(') || self.take(')') {
-            return Ok(arguments);
+            return Ok((members, arguments));
+        }
+        if self.has_members() {
+            while !self.is_named_argument() {
+                members.push(self.pipeline()?);
+                let more = self.take(';');
+                if self.take(')') {
+                    return Ok((members, arguments));
+                }
+                if !more {
+                    return Err(self.fault("expected `;` or `)` here"));
+                }
+            }
         }
         loop {
             self.peek();
@@ -272,7 +326,7 @@ impl Parser<'_> {
             };
             arguments.push(argument);
             if self.take(')') {
-                return Ok(arguments);
+                return Ok((members, arguments));
             }
             if !self.take(',') {
                 return Err(self.fault("expected `,` or `)` here"));
@@ -366,6 +420,9 @@ mod tests {
             "((tfidf | lsi(100)) + scdv) | svm",
             "words(strip=headers+quotes) | tfidf",
             "scdv(vectors=\"a file, with comma.vec\") | svm",
+            "vote(tfidf | svm; words(stop=\"a; b\") | (tfidf + scdv * 2) | svm(c=3))",
+            "vote(tfidf | svm;)",
+            "vote(tfidf | svm; chars | tfidf | svm; calibrate=0, weights=equal)",
         ] {
             assert_eq!(printed(text), text);
         }
@@ -388,6 +445,9 @@ mod tests {
         assert_eq!(place("tfidf(min_df=2 | svm").0, 15);
         assert_eq!(place("tfidf * x").0, 8);
         assert_eq!(place("tfidf(\"a").0, 7);
+        assert_eq!(place("vote(tfidf | svm; lsi = 3; knn)").0, 25);
+        assert_eq!(place("vote(; tfidf)").0, 5);
+        assert!(place(&"vote(a; ".repeat(10_000)).1.contains("nested"));
         assert!(place("").1.contains("empty"));
         assert!(place(&"(".repeat(10_000)).1.contains("nested"));
     }
@@ -421,7 +481,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_printed_is_read_back(text in "[a-c(|+*)=,.0-9 \"\\\\é{}]{0,40}") {
+        fn what_is_printed_is_read_back(text in "[a-c(|+*)=,;.0-9 \"\\\\é{}]{0,40}") {
             if let Ok(expression) = Expression::parse(&text) {
                 let again = expression.to_string();
                 prop_assert_eq!(Expression::parse(&again).unwrap().to_string(), again);

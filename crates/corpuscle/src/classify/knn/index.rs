@@ -11,7 +11,7 @@
 //! signs positive, which for rows with a negative part is longer than ‖x‖.
 
 use super::Metric;
-use crate::Result;
+use crate::matrix::rowwise::multiply_transposed_into;
 use crate::matrix::{Dense, Matrix, Row};
 
 /// Documents per block: its scores for one query stay in the second-level cache.
@@ -191,8 +191,11 @@ impl Block {
     }
 
     /// Inner products of the queries in `left` with every document, as far as the dense matrix goes.
-    pub(super) fn multiply(&self, left: &Dense) -> Result<Dense> {
-        left.matmul_transposed(&self.dense)
+    pub(super) fn multiply(&self, left: &Dense) -> Dense {
+        let mut inner = Dense::zeros(left.rows(), self.dense.rows());
+        // Classes without a vote are ranked by these, so a query must have the same bits in any batch.
+        multiply_transposed_into(left, &self.dense, &mut inner);
+        inner
     }
 
     /// Adds what the lists hold to one query's inner products.

@@ -188,7 +188,7 @@ impl Index {
                 block.look_up(&query.row, query.scale, left.row_mut(row), &mut hits);
                 ends.push(hits.len());
             }
-            let mut inner = block.multiply(&left)?;
+            let mut inner = block.multiply(&left);
             let mut from = 0;
             for (row, query) in queries.iter_mut().enumerate() {
                 let hits = &hits[from..ends[row]];

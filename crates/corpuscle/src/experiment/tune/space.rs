@@ -246,7 +246,10 @@ fn parameter_name(registry: &Registry, call: &Call, argument: &Argument) -> Stri
 /// Visits every stage from left to right.
 fn for_each_call(expression: &mut Expression, visit: &mut impl FnMut(&mut Call)) {
     match expression {
-        Expression::Stage(call) => visit(call),
+        Expression::Stage(call) => {
+            call.members.iter_mut().for_each(|member| for_each_call(member, visit));
+            visit(call);
+        }
         Expression::Pipe(parts) | Expression::Sum(parts) => {
             parts.iter_mut().for_each(|part| for_each_call(part, visit));
         }
