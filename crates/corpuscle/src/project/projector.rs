@@ -20,6 +20,8 @@ pub trait Projector: Params {
     const MAKES: Columns;
     /// Whether only terms can go in.
     const NEEDS_TERMS: bool = false;
+    /// Whether it counts words in their order, so that it stands right behind the stage that makes a matrix of them.
+    const WANTS_WORDS: bool = false;
 
     /// Learns from `x`, supervised methods from its labelled rows alone, and gives what becomes of all rows.
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<(Self::Model, Matrix)>;

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use crate::corpus::{Labels, blocks, without};
 use crate::matrix::{Dense, Matrix, Widths};
+use crate::text::Tokens;
 use crate::{Error, Key, KeyWriter, Result, Run};
 
 /// Gives what the sparse columns of a matrix stand for; asked only by the few methods that need it, because they are many.
@@ -49,6 +50,7 @@ pub struct Target<'a> {
     input: Option<Key>,
     class_words: &'a [ClassWords],
     parts: &'a [Widths],
+    words: Option<&'a Tokens>,
 }
 
 impl fmt::Debug for Target<'_> {
@@ -165,6 +167,7 @@ impl<'a> Target<'a> {
             input: None,
             class_words: &[],
             parts: &[],
+            words: None,
         }
     }
 
@@ -213,6 +216,17 @@ impl<'a> Target<'a> {
     /// The widths of the representations that stand side by side in a document; none where they are one.
     pub fn parts(&self) -> &'a [Widths] {
         self.parts
+    }
+
+    /// The same with the words that the matrix was made of, in their order.
+    #[must_use]
+    pub fn with_words(self, words: Option<&'a Tokens>) -> Self {
+        Target { words, ..self }
+    }
+
+    /// The words that the matrix was made of, in their order, for a method that [wants](super::Projector::WANTS_WORDS) them.
+    pub fn words(&self) -> Option<&'a Tokens> {
+        self.words
     }
 
     /// What gives the names of the sparse columns, where somebody knows them.

@@ -103,6 +103,7 @@ pub(crate) trait AnyProjector: Stage {
     fn load_any(&self, store: &StoreReader<'_>) -> Result<Arc<dyn ProjectorModel>>;
     fn makes(&self) -> Columns;
     fn needs_terms(&self) -> bool;
+    fn wants_words(&self) -> bool;
     fn needs_labels(&self) -> bool;
     fn learns_from_labels(&self) -> bool;
     fn asks_judge(&self) -> bool;
@@ -125,6 +126,10 @@ impl<P: Projector> AnyProjector for P {
 
     fn needs_terms(&self) -> bool {
         P::NEEDS_TERMS
+    }
+
+    fn wants_words(&self) -> bool {
+        P::WANTS_WORDS
     }
 
     fn needs_labels(&self) -> bool {

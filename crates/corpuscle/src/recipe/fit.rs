@@ -61,7 +61,7 @@ impl Flowing {
             Documents { trace: &self.trace, labels: learning.labels, weights: learning.weights, judge: learning.judge };
         let mut target =
             Target::new(learning.labels).with_weights(learning.weights).with_names(&self.names).with_input(self.key);
-        target = target.with_class_words(learning.class_words).with_parts(&self.parts);
+        target = target.with_class_words(learning.class_words).with_parts(&self.parts).with_words(learning.words);
         if !self.trace.is_plain() {
             target = target.with_upstream(&documents);
         }
@@ -81,6 +81,8 @@ pub(super) struct Learning<'a> {
     pub(super) judge: Option<&'a dyn Judge>,
     /// The words of each class's name, where somebody wants them.
     pub(super) class_words: &'a [ClassWords],
+    /// The words that the matrix before was made of, for a stage that wants them.
+    pub(super) words: Option<&'a Tokens>,
 }
 
 impl<'a> Flow<'a> {
@@ -226,8 +228,26 @@ impl Node {
             }
             (Node::Pipe(parts), mut flow) => {
                 let mut fitted = Vec::with_capacity(parts.len());
+                // The words of the first stage, for one right behind it that wants them.
+                let words = match (parts.first(), &flow) {
+                    (Some(Node::Vectorize(_, view)), Flow::Words(tokens, _)) => {
+                        Some(seen(view.as_deref(), tokens, None)?.0)
+                    }
+                    _ => None,
+                };
                 for part in parts {
-                    let (stage, out) = part.fit(flow, learning, run)?;
+                    let wanting = match part {
+                        Node::Project(stage) if stage.wants_words() => Some(stage.name()),
+                        _ => None,
+                    };
+                    if let (Some(name), None) = (wanting, words) {
+                        return Err(Error::data(format!(
+                            "`{name}` counts words near each other, which words on disk and the counts of an updatable model do not \
+                             tell; train it anew in memory"
+                        )));
+                    }
+                    let own = Learning { words: words.filter(|_| wanting.is_some()), ..*learning };
+                    let (stage, out) = part.fit(flow, &own, run)?;
                     fitted.push(stage);
                     flow = Flow::Matrix(out);
                 }

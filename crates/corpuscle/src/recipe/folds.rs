@@ -219,7 +219,7 @@ mod tests {
         let run = Run::new(42, 1)?;
         let recipe = Recipe::parse("tfidf | ig(20) | svm(calibrate=0)")?;
         let corpus = noise(&recipe, &run)?;
-        let learning = Learning { labels: &corpus.labels, weights: None, judge: None, class_words: &[] };
+        let learning = Learning { labels: &corpus.labels, weights: None, judge: None, class_words: &[], words: None };
         let (_, documents) = recipe.body().fit(Flow::words(&corpus.tokens, &run), &learning, &run)?;
         let before = Recipe::parse("tfidf")?.represent(&corpus, &run)?;
         let x = before.matrix();

@@ -22,6 +22,7 @@ use super::model::Predictions;
 use super::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
 use super::plan;
 use super::registry::{AnyStage, Registry};
+use super::written::written_full;
 use crate::classify::{ClassifierModel, LinearModel};
 use crate::matrix::Matrix;
 use crate::project::{ProjectorModel, Target};
@@ -88,8 +89,8 @@ impl Method {
     /// The stage with every value written out.
     fn full(&self) -> String {
         match &self.0 {
-            Kind::Project(stage) => plan::written_full(stage.as_ref()),
-            Kind::Classify(stage) => plan::written_full(stage.as_ref()),
+            Kind::Project(stage) => written_full(stage.as_ref()),
+            Kind::Classify(stage) => written_full(stage.as_ref()),
         }
     }
 

@@ -29,6 +29,7 @@ mod terms;
 mod topics;
 mod training;
 mod vote;
+mod written;
 
 pub use data::{Corpus, for_each_batch};
 pub use explain::{Contribution, Weighing};

@@ -136,7 +136,8 @@ impl Recipe {
     ) -> Result<Represented> {
         let downstream = self.any_classifier().map(Downstream);
         let judge = downstream.as_ref().map(|judge| judge as &dyn Judge);
-        let (body, documents) = self.body().fit(flow, &Learning { labels, weights, judge, class_words: &[] }, run)?;
+        let (body, documents) =
+            self.body().fit(flow, &Learning { labels, weights, judge, class_words: &[], words: None }, run)?;
         Ok(Represented { body: Arc::new(body), documents })
     }
 
@@ -172,7 +173,7 @@ impl Recipe {
         let mut decision = Decision::default();
         if let Some(classifier) = self.any_classifier() {
             let class_words = if classifier.uses_names() { self.class_words(labels, run)? } else { Vec::new() };
-            let learning = Learning { labels, weights, judge: None, class_words: &class_words };
+            let learning = Learning { labels, weights, judge: None, class_words: &class_words, words: None };
             documents.with_target(&learning, |target| {
                 let (name, steps) = (classifier.name(), classifier.steps_of(labels));
                 let (model, calibrating) = run.stage(name, steps, || classifier.fit_any(x, target, run))?;

@@ -8,17 +8,16 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::arguments::{Arguments, nearest};
-use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer, Stage as ErasedStage};
+use super::erase::{AnyClassifier, AnyProjector, AnyVectorizer};
 use super::presets;
 use super::registry::{AnyStage, Registry, StageKind, refused};
-use super::syntax::{Argument, Call, Expression};
+use super::syntax::{Call, Expression};
 use super::vote::Vote;
 use crate::corpus::Numbers;
-use crate::text::{CharsParams, WordsParams};
+use crate::text::WordsParams;
 use crate::vectorize::Columns;
 use crate::{Error, Result};
 
@@ -27,7 +26,7 @@ use crate::{Error, Result};
 pub struct Recipe {
     registry: Arc<Registry>,
     /// As it is written before everything else.
-    opening: WordsParams,
+    pub(super) opening: WordsParams,
     /// How texts are read: for the first representation, with the views that others ask for.
     reading: WordsParams,
     body: Node,
@@ -53,15 +52,6 @@ pub(super) enum Node {
     Member(Box<Node>, Arc<dyn AnyClassifier>),
 }
 
-/// How much of a recipe is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// What differs from the defaults, for people.
-    Short,
-    /// Every value, for files: a later default never changes an old model.
-    Full,
-}
-
 /// Reads a recipe or the name of a preset, and checks it.
 pub(super) fn parse(text: &str, registry: Arc<Registry>) -> Result<Recipe> {
     let text = presets::find(text.trim()).unwrap_or(text);
@@ -80,11 +70,6 @@ pub(super) fn parse_stage(text: &str, registry: Arc<Registry>, of_file: bool) ->
         Expression::Stage(call) => planner.stage(&call),
         other => planner.fault(other.at(), "this is more than one stage"),
     }
-}
-
-/// A stage with every value written out.
-pub(super) fn written_full(stage: &(impl ErasedStage + ?Sized)) -> String {
-    written(stage, StageKind::Project, Form::Full).to_string()
 }
 
 impl Node {
@@ -191,42 +176,6 @@ impl Recipe {
     pub fn representation_needs_labels(&self) -> Option<&'static str> {
         self.body.needs_labels()
     }
-
-    /// The recipe with every value written out, as files have it: a later default never changes what it means.
-    pub fn full(&self) -> String {
-        self.written(Form::Full)
-    }
-
-    fn written(&self, form: Form) -> String {
-        if let (Some(vote), Node::Sum(members)) = (&self.classifier, &self.body)
-            && !vote.members().is_empty()
-        {
-            let members = members.iter().map(|member| member.member_expression(form)).collect();
-            return Expression::Stage(Call { members, ..written_call(vote.as_ref(), StageKind::Vote, form) })
-                .to_string();
-        }
-        let mut parts = Vec::new();
-        if form == Form::Full || self.opening != WordsParams::default() {
-            parts.push(written_words(&self.opening, form));
-        }
-        match self.body.expression(form) {
-            Expression::Pipe(inner) => parts.extend(inner),
-            other => parts.push(other),
-        }
-        if let Some(classifier) = &self.classifier {
-            parts.push(written(classifier.as_ref(), StageKind::Classify, form));
-        }
-        match parts.len() {
-            1 => parts.remove(0).to_string(),
-            _ => Expression::Pipe(parts).to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written(Form::Short))
-    }
 }
 
 impl Node {
@@ -238,73 +187,6 @@ impl Node {
             Node::Weighted(part, _) | Node::View(_, part) | Node::Member(part, _) => part.needs_labels(),
         }
     }
-
-    fn expression(&self, form: Form) -> Expression {
-        let all = |parts: &[Node]| parts.iter().map(|part| part.expression(form)).collect();
-        match self {
-            Node::Vectorize(stage, _) => written(stage.as_ref(), StageKind::Vectorize, form),
-            Node::Project(stage) => written(stage.as_ref(), StageKind::Project, form),
-            Node::View(words, part) => {
-                let mut parts = vec![written_words(words, form)];
-                match part.expression(form) {
-                    Expression::Pipe(inner) => parts.extend(inner),
-                    other => parts.push(other),
-                }
-                Expression::Pipe(parts)
-            }
-            Node::Pipe(parts) => Expression::Pipe(all(parts)),
-            Node::Sum(parts) => Expression::Sum(all(parts)),
-            Node::Weighted(part, weight) => Expression::Weighted(Box::new(part.expression(form)), f64::from(*weight)),
-            Node::Member(part, _) => part.expression(form),
-        }
-    }
-}
-
-impl Node {
-    /// A member of a vote with the classifier it ends in.
-    fn member_expression(&self, form: Form) -> Expression {
-        let Node::Member(part, classifier) = self else { return self.expression(form) };
-        let mut parts = match part.expression(form) {
-            Expression::Pipe(parts) => parts,
-            other => vec![other],
-        };
-        // Words as they are usually read go without saying.
-        if let (Form::Short, Node::View(words, _)) = (form, part.as_ref())
-            && **words == WordsParams::default()
-        {
-            parts.remove(0);
-        }
-        parts.push(written(classifier.as_ref(), StageKind::Classify, form));
-        Expression::Pipe(parts)
-    }
-}
-
-/// The stage that makes words, or grams of characters, as it is written.
-fn written_words(words: &WordsParams, form: Form) -> Expression {
-    match words.chars {
-        None => written(words, StageKind::Words, form),
-        Some(_) => written(&CharsParams(words.clone()), StageKind::Words, form),
-    }
-}
-
-/// A stage as it is written. In the short form a projection has its first parameter by position when it is the only one given:
-/// `ig(1000)`, but `svm(c=10)`.
-fn written(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> Expression {
-    Expression::Stage(written_call(stage, kind, form))
-}
-
-fn written_call(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form) -> Call {
-    let all = stage.all_arguments();
-    let first = all.first().map(|(name, _)| *name);
-    let arguments = if form == Form::Full { all } else { stage.changed_arguments() };
-    let alone = form == Form::Short && arguments.len() == 1 && arguments.first().map(|(name, _)| *name) == first;
-    let by_position = alone && kind == StageKind::Project;
-    let argument = |(name, value): (&str, String)| {
-        let name = (!by_position).then(|| name.to_string());
-        Argument { name, value, at: 0, is_range: false }
-    };
-    let arguments = arguments.into_iter().map(argument).collect();
-    Call { name: stage.name().to_string(), at: 0, members: Vec::new(), arguments }
 }
 
 struct Planner<'a> {
@@ -505,7 +387,15 @@ impl Planner<'_> {
         let mut flow = input;
         let mut nodes = Vec::with_capacity(parts.len());
         for part in parts {
+            let at = part.at();
             let (node, out) = self.node(part, flow)?;
+            if let Node::Project(stage) = &node
+                && stage.wants_words()
+                && !matches!(nodes.last(), Some(Node::Vectorize(..)))
+            {
+                let name = stage.name();
+                return self.fault(at, format!("`{name}` counts words near each other, so it stands right behind the stage that makes a matrix of them: `tfidf | {name}`"));
+            }
             nodes.push(node);
             flow = out;
         }
@@ -591,6 +481,7 @@ impl Planner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::CharsParams;
 
     fn complaint(text: &str) -> String {
         Recipe::parse(text).unwrap_err().to_string()
@@ -639,10 +530,7 @@ mod tests {
                 "words(stem=porter) | vote(tfidf|svm; (chars|tfidf)|svm; words|counts|svm; calibrate=0)",
                 "vote(words(stem=porter) | tfidf | svm; chars | tfidf | svm; counts | svm; calibrate=0)",
             ),
-            (
-                "vote(tfidf-svm; tfidf | svm; weights=auto)",
-                "vote(tfidf(sublinear=true) | svm; tfidf | svm)",
-            ),
+            ("vote(tfidf-svm; tfidf | svm; weights=auto)", "vote(tfidf(sublinear=true) | svm; tfidf | svm)"),
         ] {
             let recipe = Recipe::parse(given).unwrap();
             assert_eq!(recipe.to_string(), printed);
@@ -676,6 +564,8 @@ mod tests {
         assert!(complaint("tfidf | sprinkle(terms=4, adaptive=true) | svm").contains("leave one of the two out"));
         let both = complaint("tfidf | svm(c=-1, tolerance=7)");
         assert!(both.contains("`c` is -1") && both.contains("`tolerance` is 7"), "{both}");
+        assert!(complaint("tfidf | ig(5) | pmi | svm").contains("right behind"));
+        assert!(complaint("(tfidf + counts) | pmi | svm").contains("right behind"));
         assert!(complaint("zzzzzzzzzz").contains("there are words"));
         assert!(complaint("vote(tfidf | svm;)").contains("two recipes or more"));
         assert!(complaint("vote(calibrate=0)").contains("two recipes or more"));

@@ -21,8 +21,8 @@ use super::vote::VoteParams;
 use crate::classify::{BayesParams, Classifier, Framed, KnnParams, LogisticParams, SvmParams};
 use crate::params::{Form, Params};
 use crate::project::{
-    DcotParams, DiscriminantParams, InformationGainParams, LocalLsiParams, LsiParams, NormalizeParams, Projector,
-    SlsiParams, SprinkleParams, VarNormParams,
+    DcotParams, DiscriminantParams, InformationGainParams, LocalLsiParams, LsiParams, NormalizeParams, PmiParams,
+    Projector, SlsiParams, SprinkleParams, VarNormParams,
 };
 use crate::text::{CharsParams, WordsParams};
 use crate::vectorize::{
@@ -186,6 +186,7 @@ impl Registry {
                 Stage::projector::<VarNormParams>(),
                 Stage::projector::<DiscriminantParams>(),
                 Stage::projector::<DcotParams>(),
+                Stage::projector::<PmiParams>(),
                 Stage::projector::<NormalizeParams>(),
                 Stage::classifier::<KnnParams>(),
                 Stage::classifier::<SvmParams>(),

@@ -56,9 +56,14 @@ const PROTOCOLS: &[&str] = &[
     include_str!("../../../reproduce/scdv-senses.json"),
 ];
 
+/// Protocols of our own, each on several corpora; `--all` is for those of papers.
+const FAMILIES: &[&str] = &[include_str!("../../../reproduce/few-labels.json")];
+
 pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
-    let protocols = PROTOCOLS.iter().map(|json| Protocol::parse(json)).collect::<Result<Vec<_>, _>>()?;
+    let papers = PROTOCOLS.iter().map(|json| Protocol::parse(json)).collect::<Result<Vec<_>, _>>()?;
     let searches = searches::all()?;
+    let families = FAMILIES.iter().map(|json| Protocol::parse_family(json)).collect::<Result<Vec<_>, _>>()?;
+    let protocols: Vec<Protocol> = papers.iter().cloned().chain(families.into_iter().flatten()).collect();
     let Some(folder) = args.data.as_ref().filter(|_| !args.list) else {
         return list(&protocols, &searches, everywhere);
     };
@@ -66,9 +71,16 @@ pub(crate) fn run(args: &Reproduce, everywhere: &Everywhere, run: &Run) -> anyho
         input::check_writable(path)?;
     }
     if args.all {
-        return run_all(&protocols, &searches, folder, args, everywhere, run);
+        return run_all(&papers, &searches, folder, args, everywhere, run);
     }
     let Some(name) = &args.name else { return list(&protocols, &searches, everywhere) };
+    let members = |name: &str| -> Vec<Protocol> {
+        let begins = format!("{name}-");
+        protocols.iter().filter(|protocol| protocol.name.starts_with(&begins)).cloned().collect()
+    };
+    if !protocols.iter().any(|protocol| protocol.name == *name) && !members(name).is_empty() {
+        return run_all(&members(name), &[], folder, args, everywhere, run);
+    }
     if let Some(protocol) = searches.iter().find(|protocol| protocol.name == *name) {
         return searches::shown(protocol, folder, args, everywhere, run);
     }

@@ -382,6 +382,30 @@ impl Protocol {
         Ok(protocol)
     }
 
+    /// Reads a protocol that is run on several corpora: beside what all have in common, `corpora` is a list of the fields of each, whose
+    /// name and title are put behind those of all.
+    pub fn parse_family(json: &str) -> Result<Vec<Self>> {
+        let wrong = |e: serde_json::Error| Error::data(format!("this is no protocol: {e}"));
+        let mut common: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).map_err(wrong)?;
+        let corpora = common.remove("corpora").ok_or_else(|| Error::data("this protocol has no `corpora`"))?;
+        let corpora: Vec<serde_json::Map<String, serde_json::Value>> =
+            serde_json::from_value(corpora).map_err(wrong)?;
+        let one = |corpus: serde_json::Map<String, serde_json::Value>| {
+            let mut all = common.clone();
+            for (field, value) in corpus {
+                let before = common.get(&field).and_then(serde_json::Value::as_str);
+                let value = match (field.as_str(), before, value.as_str()) {
+                    ("name", Some(before), Some(own)) => format!("{before}-{own}").into(),
+                    ("title", Some(before), Some(own)) => format!("{before}: {own}").into(),
+                    _ => value,
+                };
+                all.insert(field, value);
+            }
+            Protocol::parse(&serde_json::Value::Object(all).to_string())
+        };
+        corpora.into_iter().map(one).collect()
+    }
+
     /// The same with its constants put into the recipes; `quick` takes the smaller ones, and one round of folds for
     /// every choice.
     #[must_use]

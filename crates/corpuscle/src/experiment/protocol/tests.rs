@@ -109,3 +109,15 @@ fn given_parts_stay_and_a_curve_over_labels_hides_labels() {
     let accuracy = |point: usize| result.points[point].spread(1, Figure::Accuracy).0;
     assert!(accuracy(0) < accuracy(1) && accuracy(0) < accuracy(2));
 }
+
+#[test]
+fn a_family_is_one_protocol_on_several_corpora() {
+    let json = include_str!("../../../../../reproduce/few-labels.json");
+    let family = Protocol::parse_family(json).unwrap();
+    let names: Vec<&str> = family.iter().map(|protocol| protocol.name.as_str()).collect();
+    assert!(names.len() > 4 && names.contains(&"few-labels-banking77"), "{names:?}");
+    assert!(family.iter().all(|protocol| protocol.systems.len() == family[0].systems.len()));
+    assert!(family[0].title.starts_with("Few labels: ") && family[0].file != family[1].file);
+    assert!(Protocol::parse_family(r#"{"name": "alone"}"#).unwrap_err().to_string().contains("corpora"));
+    assert!(Protocol::parse_family(r#"{"corpora": [{"nam": "a"}]}"#).is_err());
+}

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::RecommendParams;
-use super::contest::Referee;
+use super::contest::{Referee, Standing};
 use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Tokenised, measure};
 use crate::experiment::objective::Objective;
@@ -20,6 +20,10 @@ use crate::{Result, Run};
 const WORTH_SAMPLING: usize = 1500;
 /// The share of the documents in a sample.
 const SAMPLE: f64 = 0.1;
+/// Folds that tell the weights of a vote, each on two thirds of the documents, make a fit of it this many times those of its members.
+const FITS_OF_VOTE: f64 = 3.0;
+/// Members of a vote at most.
+const MEMBERS: usize = 3;
 /// A fit with calibration, which the final model has and the folds have not, against one without.
 const CALIBRATION: f64 = 2.0;
 
@@ -180,6 +184,34 @@ impl Referee for Bench<'_> {
         // In a second round the same documents are tested again.
         let tested: usize = self.folds.iter().take(folds).map(|fold| fold.test.len()).sum();
         tested.min(self.labels.labelled_rows().len())
+    }
+
+    /// Votes of the best two and three that represent documents differently; where labels are few also one whose members teach each other.
+    fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {
+        let mut members: Vec<usize> = Vec::new();
+        for &candidate in best {
+            let body = |candidate: usize| self.recipes[candidate].representation().to_string();
+            if members.len() < MEMBERS && !members.iter().any(|&known| body(known) == body(candidate)) {
+                members.push(candidate);
+            }
+        }
+        let mut votes = Vec::new();
+        for count in 2..=members.len() {
+            let members = &members[..count];
+            let texts: Vec<&str> = members.iter().map(|&member| standings[member].recipe.as_str()).collect();
+            let seconds: f64 = members.iter().filter_map(|&member| standings[member].fold_seconds).sum();
+            votes.push((format!("vote({})", texts.join("; ")), FITS_OF_VOTE * seconds));
+            if self.shares && self.objective == Objective::Accuracy {
+                votes
+                    .push((format!("vote({}; self_training=aligned)", texts.join("; ")), 2.0 * FITS_OF_VOTE * seconds));
+            }
+        }
+        let recipes = votes.iter().map(|(text, _)| Recipe::parse(text)).collect::<Result<Vec<_>>>()?;
+        for (recipe, (text, _)) in recipes.iter().zip(&mut votes) {
+            *text = recipe.to_string();
+            self.recipes.push(self.objective.measured(recipe));
+        }
+        Ok(votes)
     }
 
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64 {

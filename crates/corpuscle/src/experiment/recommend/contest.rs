@@ -6,6 +6,9 @@
 //! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
 //! agree by chance. Where time is too short for all, the slowest of the worse half stays behind.
+//!
+//! After [`VOTES_AFTER`] rounds newcomers may join ([`Referee::newcomers`]: votes of the best). They are measured on the folds that are
+//! over, where there is time for that, and go on as the others do.
 
 use serde::Serialize;
 
@@ -16,6 +19,9 @@ use crate::{Error, Result};
 const BEHIND: f64 = 2.0;
 /// The p-value of the paired test from which on it is clearly behind.
 const SIGNIFICANT: f64 = 0.05;
+
+/// Rounds after which newcomers may join.
+const VOTES_AFTER: usize = 2;
 
 /// What became of a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,6 +66,8 @@ pub(super) trait Referee {
     fn tested(&self, folds: usize) -> usize;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
+    /// Candidates that the best ones so far, the best first, give rise to, each with the seconds a fold of it may take.
+    fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>>;
 }
 
 impl Standing {
@@ -72,7 +80,7 @@ impl Standing {
 
 /// Runs the contest and gives the rounds that were finished. `watch` sees the standings after every step.
 pub(super) fn contest(
-    standings: &mut [Standing],
+    standings: &mut Vec<Standing>,
     folds: usize,
     referee: &mut impl Referee,
     mut watch: impl FnMut(&[Standing]),
@@ -121,8 +129,45 @@ pub(super) fn contest(
             watch(standings);
         }
         done += 1;
+        if done == VOTES_AFTER {
+            join(standings, done, referee, &mut watch)?;
+        }
     }
     Ok(done)
+}
+
+/// Lets newcomers catch up on the folds that are over.
+fn join(
+    standings: &mut Vec<Standing>,
+    done: usize,
+    referee: &mut impl Referee,
+    watch: &mut impl FnMut(&[Standing]),
+) -> Result<()> {
+    let best = ranked(standings, done);
+    let newcomers = referee.newcomers(standings, &best)?;
+    let first = standings.len();
+    let standing = |(recipe, seconds): (String, f64)| Standing {
+        recipe,
+        folds: Vec::new(),
+        fold_seconds: Some(seconds),
+        fate: Fate::NotTried,
+    };
+    standings.extend(newcomers.into_iter().map(standing));
+    for index in first..standings.len() {
+        for fold in 0..done {
+            let seconds = standings[index].fold_seconds.unwrap_or(0.0);
+            let needed = (done - fold) as f64 * seconds + referee.whole_fit(index, seconds);
+            standings[index].fate = match needed > referee.left() {
+                true => Fate::TooSlow(seconds),
+                false => step(&mut standings[index], index, fold, referee)?,
+            };
+            watch(standings);
+            if standings[index].fate != Fate::Finished {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// One more fold.
@@ -198,6 +243,7 @@ mod tests {
     struct Made {
         candidates: Vec<(f64, f64)>,
         left: f64,
+        vote: Option<(f64, f64)>,
     }
 
     impl Referee for Made {
@@ -227,9 +273,19 @@ mod tests {
         fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
             2.0 * fold
         }
+
+        fn newcomers(&mut self, _: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {
+            let Some(vote) = self.vote else { return Ok(Vec::new()) };
+            self.candidates.push(vote);
+            Ok(vec![(format!("vote of {} and {}", best[0], best[1]), vote.1)])
+        }
     }
 
     fn hold(candidates: &[(f64, f64)], left: f64) -> (Vec<Standing>, usize, f64) {
+        hold_with(candidates, None, left)
+    }
+
+    fn hold_with(candidates: &[(f64, f64)], vote: Option<(f64, f64)>, left: f64) -> (Vec<Standing>, usize, f64) {
         let standing = |index: usize| Standing {
             recipe: index.to_string(),
             folds: Vec::new(),
@@ -237,7 +293,7 @@ mod tests {
             fate: Fate::NotTried,
         };
         let mut standings: Vec<Standing> = (0..candidates.len()).map(standing).collect();
-        let mut referee = Made { candidates: candidates.to_vec(), left };
+        let mut referee = Made { candidates: candidates.to_vec(), left, vote };
         let done = contest(&mut standings, 5, &mut referee, |_| {}).unwrap();
         (standings, done, referee.left)
     }
@@ -251,6 +307,17 @@ mod tests {
         assert_eq!(standings[2].folds.len(), 2);
         assert!(matches!(fates[3], Fate::Failed(why) if why.contains("does not fit")));
         assert!((standings[1].mean(5) - 0.822).abs() < 1e-12);
+    }
+
+    #[test]
+    fn votes_of_the_best_catch_up_where_there_is_time() {
+        let three = [(0.70, 1.0), (0.82, 2.0), (0.81, 1.0)];
+        let (standings, done, _) = hold_with(&three, Some((0.85, 4.0)), 1000.0);
+        assert_eq!((done, standings.len(), standings[3].folds.len()), (5, 4, 5));
+        assert_eq!((standings[3].recipe.as_str(), &standings[3].fate), ("vote of 1 and 2", &Fate::Finished));
+        // Two rounds take 8.8 s with their samples; the vote would need 8 s to catch up and 8 s for its model.
+        let (standings, _, left) = hold_with(&three, Some((0.85, 4.0)), 20.0);
+        assert!(standings[3].folds.is_empty() && matches!(standings[3].fate, Fate::TooSlow(_)) && left > 0.0);
     }
 
     #[test]

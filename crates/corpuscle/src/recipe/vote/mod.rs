@@ -372,7 +372,8 @@ impl AnyClassifier for Vote {
     }
 
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier> {
-        Arc::new(Vote { params: VoteParams { calibrate: 0, ..self.params.clone() }, ..self.clone() })
+        let members = self.members.iter().map(|member| member.uncalibrated()).collect();
+        Arc::new(Vote { params: VoteParams { calibrate: 0, ..self.params.clone() }, members, found: None })
     }
 
     fn members(&self) -> &[Arc<dyn AnyClassifier>] {
