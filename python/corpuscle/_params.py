@@ -47,7 +47,7 @@ def _value(kind, text):
 
 @functools.cache
 def _table():
-    return {name: (about, rows) for name, _, about, rows in _native.stages()}
+    return {name: (kind, about, rows) for name, kind, about, rows in _native.stages() + _native.methods()}
 
 
 @functools.cache
@@ -55,17 +55,19 @@ def parameters(stage):
     """The parameters of a stage; other ways to say the same are left out."""
     return tuple(
         Parameter(name, about, kind, tuple(words), _value(kind, default))
-        for name, about, kind, words, default in _table()[stage][1]
+        for name, about, kind, words, default in _table()[stage][2]
         if default != ""
     )
 
 
 def about(stage):
-    return _table()[stage][0]
+    """What a method does, in a line, and whether recipes have it as a stage."""
+    kind, text, _ = _table()[stage]
+    return f"The method ``{stage}``: {text}." if kind == "cluster" else f"The stage ``{stage}`` of recipes: {text}."
 
 
-def written(stage, values):
-    """A stage with its arguments as recipes write them."""
+def arguments(stage, values):
+    """The values of parameters as text."""
 
     def text(name, value):
         if hasattr(value, "item"):
@@ -74,9 +76,14 @@ def written(stage, values):
             value = "true" if value else "false"
         if not isinstance(value, str | int | float) or '"' in str(value):
             raise ValueError(f"{stage}: {name} = {value!r} must be a number, true, false or a word")
-        return f'{name}="{value}"'
+        return str(value)
 
-    return f"{stage}({', '.join(text(*pair) for pair in values.items())})"
+    return {name: text(name, value) for name, value in values.items()}
+
+
+def written(stage, values):
+    """A stage with its arguments as recipes write them."""
+    return f"{stage}({', '.join(f'{name}="{text}"' for name, text in arguments(stage, values).items())})"
 
 
 def from_table(cls):
@@ -102,7 +109,7 @@ def from_table(cls):
     lines += [f"    {name} : {kind}, default={default!r}\n        {text}" for name, (default, text, kind) in COMMON.items()]
     head = inspect.cleandoc(cls.__doc__ or "")
     first, _, rest = head.partition("\n")
-    doc = [first, "", f"The stage ``{cls._stage}`` of recipes: {about(cls._stage)}.", "", "Parameters", "----------"]
+    doc = [first, "", about(cls._stage), "", "Parameters", "----------"]
     doc += ["\n".join(line.removeprefix("    ") for line in entry.split("\n")) for entry in lines]
     cls.__doc__ = "\n".join(doc) + "\n" + (f"\n{rest.strip()}\n" if rest.strip() else "")
     return cls
