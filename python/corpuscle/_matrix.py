@@ -153,7 +153,7 @@ class _Classification(ClassifierMixin, _Stage):
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._checked(X, reset=True)
-        missing = any(getattr(self, name, False) is True for name in ("self_training", "em"))
+        missing = any(str(getattr(self, name, False)).lower() != "false" for name in ("self_training", "em"))
         y = y if missing else _finite(y)
         if self._weighs_by_hand():
             by_class = self._weights_by_class(y, missing)
