@@ -9,14 +9,12 @@ import numpy as np
 from corpuscle import _native
 from corpuscle._input import as_texts, encode, listed, strata_of, texts_of
 from corpuscle._result import Result, shown
-from corpuscle._run import Bar, seed_of, threads_of
+from corpuscle._run import running, seed_of
 
 
-def _begin(texts, labels, random_state, n_jobs, verbose):
+def _documents(texts, labels):
     texts = as_texts(texts)
-    target, _ = encode(labels, len(texts))
-    bar = Bar() if verbose else None
-    return texts, target, _native.Run(seed_of(random_state), threads_of(n_jobs), bar)
+    return texts, encode(labels, len(texts))[0]
 
 
 def _spread(values):
@@ -38,8 +36,9 @@ def compare(texts, labels, recipes, *, folds=None, runs=10, train=0.5, random_st
     >>> found.best in ("tfidf-svm", "tfidf-knn")
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.compare(texts, target, list(recipes), run, folds, runs, train))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.compare(texts, target, list(recipes), run, folds, runs, train))
     rows = []
     for asked, outcomes, p in zip(recipes, found["recipes"], found["p"], strict=True):
         figures = {name: _spread([split[name] for split in outcomes["splits"]]) for name in FIGURES}
@@ -62,8 +61,9 @@ def recommend(texts, labels, *, budget=60.0, random_state=42, n_jobs=None, verbo
     >>> "|" in recommend(texts, labels, budget=2).recipe
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.recommend(texts, target, float(budget), run))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.recommend(texts, target, float(budget), run))
     rows = found["candidates"]
 
     def picture():
@@ -84,10 +84,11 @@ def tune(texts, labels, recipe, *, trials=None, budget=None, folds=5, random_sta
     >>> tune(texts, labels, "tfidf | svm(c=0.1..10 log)", trials=3, folds=2).recipe.startswith("tfidf | svm")
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
     if trials is None and budget is None:
         raise ValueError("say how long to search: trials, a number, or budget, seconds")
-    found = json.loads(_native.tune(texts, target, recipe, run, trials, budget, folds))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.tune(texts, target, recipe, run, trials, budget, folds))
     rows = []
     for number, trial in enumerate(found["trials"], 1):
         mean, deviation = _spread(trial["folds"]) if trial["folds"] else (None, None)
@@ -121,8 +122,9 @@ def label_curve(
         texts, labels = texts_of(texts), list(listed(labels))
         learnt = len(texts)
         texts, labels = texts + texts_of(test[0]), labels + list(listed(test[1]))
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.label_curve(texts, target, list(recipes), list(counts), run, draws, learnt, train))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.label_curve(texts, target, list(recipes), list(counts), run, draws, learnt, train))
     rows = []
     for asked, curve in zip(recipes, found["recipes"], strict=True):
         for point in curve["points"]:

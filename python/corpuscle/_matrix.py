@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from corpuscle import _native
 from corpuscle._input import encode, is_missing, matrix_in, matrix_out
-from corpuscle._params import arguments, from_table, parameters, written
+from corpuscle._params import arguments, from_table, values_of, written
 from corpuscle._run import run_of
 
 # Bytes of an array that a method whose result is dense may make of a sparse matrix.
@@ -29,26 +29,26 @@ class _Stage(BaseEstimator):
     # Whether what comes out is dense whatever goes in, so that sparse rows are written out first; and what is said when they are too many.
     _dense_only = None
     # Whether values must not be negative.
-    _counts = False
+    _positive_only = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self._counts
+        tags.input_tags.positive_only = self._positive_only
         return tags
 
     def __sklearn_is_fitted__(self):
         return getattr(self, "_fitted", None) is not None
 
     def _values(self):
-        return {p.name: getattr(self, p.name) for p in parameters(self._stage)}
+        return values_of(self)
 
     def _checked(self, X, *, reset):
         fewest = self._fewest if reset else 1
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], ensure_min_samples=fewest
         )
-        if self._counts:
+        if self._positive_only:
             check_non_negative(X, type(self).__name__)
         if self._dense_only is None or not sparse.issparse(X):
             return X
@@ -69,7 +69,8 @@ class _Stage(BaseEstimator):
         self._sparse_learnt = self._sparse_only or sparse.issparse(X)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None or not sparse.issparse(X) else list(names)
-        self._fitted, rows = self._fit_rows(self._given(X), target, run_of(self)[0], names)
+        with run_of(self) as run:
+            self._fitted, rows = self._fit_rows(self._given(X), target, run, names)
         return rows
 
     def _fit_rows(self, rows, target, run, names):
@@ -109,8 +110,8 @@ class _Projection(TransformerMixin, _Stage):
         """What becomes of the rows of X: an array, or CSR where X is and columns stay sparse."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        run, _ = run_of(self)
-        return matrix_out(self._fitted.transform(self._given(X), run), dense=not sparse.issparse(X))
+        with run_of(self) as run:
+            return matrix_out(self._fitted.transform(self._given(X), run), dense=not sparse.issparse(X))
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that come out: those kept from before, then the method's name with a number."""
@@ -178,8 +179,8 @@ class _Classification(ClassifierMixin, _Stage):
     def _said(self, X):
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        run, _ = run_of(self)
-        return self._fitted.predict(self._given(X), run)
+        with run_of(self) as run:
+            return self._fitted.predict(self._given(X), run)
 
     def predict(self, X):
         """The label of each row, or an indicator matrix where one was fitted."""
@@ -409,7 +410,7 @@ class Bayes(_Linear):
 
     _stage = "bayes"
     _sparse_only = True
-    _counts = True
+    _positive_only = True
 
 
 @from_table
@@ -495,7 +496,7 @@ class Dirichlet(_Projection):
     _stage = "dirichlet"
     _fewest = 1
     _sparse_only = True
-    _counts = True
+    _positive_only = True
 
     def _checked(self, X, *, reset):
         X = super()._checked(X, reset=reset)

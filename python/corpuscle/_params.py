@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import keyword
 from dataclasses import dataclass
 
 from corpuscle import _native
@@ -23,6 +24,11 @@ class Parameter:
 
     def described(self):
         return {"default": self.default, "about": self.about, "kind": self.kind, "words": list(self.words)}
+
+    @property
+    def attribute(self):
+        """Its name in Python, where a word such as ``lambda`` is taken."""
+        return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
 
     @property
     def type(self):
@@ -60,6 +66,11 @@ def parameters(stage):
     )
 
 
+def values_of(estimator):
+    """The values of the parameters of an estimator's stage, by their names in the table."""
+    return {p.name: getattr(estimator, p.attribute) for p in parameters(estimator._stage)}
+
+
 def about(stage):
     """What a method does, in a line, and whether recipes have it as a stage."""
     kind, text, _ = _table()[stage]
@@ -83,13 +94,14 @@ def arguments(stage, values):
 
 def written(stage, values):
     """A stage with its arguments as recipes write them."""
-    return f"{stage}({', '.join(f'{name}="{text}"' for name, text in arguments(stage, values).items())})"
+    said = [f'{name}="{text}"' for name, text in arguments(stage, values).items()]
+    return f"{stage}({', '.join(said)})"
 
 
 def from_table(cls):
     """Gives an estimator the constructor and the docstring that the table of its stage says."""
     known = parameters(cls._stage)
-    defaults = {p.name: p.default for p in known} | {name: default for name, (default, _, _) in COMMON.items()}
+    defaults = {p.attribute: p.default for p in known} | {name: default for name, (default, _, _) in COMMON.items()}
 
     def __init__(self, **given):
         unknown = set(given) - set(defaults)
@@ -98,14 +110,14 @@ def from_table(cls):
         for name, default in defaults.items():
             setattr(self, name, given.get(name, default))
 
-    kinds = {p.name: p.type for p in known} | {name: kind for name, (_, _, kind) in COMMON.items()}
+    kinds = {p.attribute: p.type for p in known} | {name: kind for name, (_, _, kind) in COMMON.items()}
     only = inspect.Parameter.KEYWORD_ONLY
     signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     signature += [inspect.Parameter(name, only, default=default, annotation=kinds[name]) for name, default in defaults.items()]
     __init__.__signature__ = inspect.Signature(signature)
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     cls.__init__ = __init__
-    lines = [f"    {p.name} : {p.choices}, default={p.default!r}\n        {p.about}" for p in known]
+    lines = [f"    {p.attribute} : {p.choices}, default={p.default!r}\n        {p.about}" for p in known]
     lines += [f"    {name} : {kind}, default={default!r}\n        {text}" for name, (default, text, kind) in COMMON.items()]
     head = inspect.cleandoc(cls.__doc__ or "")
     first, _, rest = head.partition("\n")

@@ -9,7 +9,7 @@ import tempfile
 from corpuscle import _native
 from corpuscle._input import as_texts, listed
 from corpuscle._result import Result
-from corpuscle._run import Bar, seed_of, threads_of
+from corpuscle._run import running
 
 
 class Hits(Result):
@@ -63,19 +63,21 @@ class SearchIndex:
         self._index = _native.Index.open(path) if there else _native.Index.create(path, words)
 
     def _run(self):
-        return _native.Run(seed_of(None), threads_of(self.n_jobs), Bar() if self.verbose else None)
+        return running(None, self.n_jobs, self.verbose)
 
     def __len__(self):
         return len(self._index)
 
     def add(self, texts, ids):
         """Adds documents, all of them or none; one of the same id is replaced. Gives how many there are now."""
-        self._index.add(as_texts(texts), [str(name) for name in listed(ids)], self._run())
+        with self._run() as run:
+            self._index.add(as_texts(texts), [str(name) for name in listed(ids)], run)
         return len(self)
 
     def delete(self, ids):
         """Takes the documents of these ids out. Gives how many there are now."""
-        self._index.delete([str(name) for name in listed(ids)], self._run())
+        with self._run() as run:
+            self._index.delete([str(name) for name in listed(ids)], run)
         return len(self)
 
     def search(
@@ -99,7 +101,8 @@ class SearchIndex:
         constants = {"k1": k1, "b": b, "mu": mu, "smoothing": smoothing}
         constants = [(name, float(value)) for name, value in constants.items() if value is not None]
         known = None if model is None else model._fitted()
-        found = json.loads(self._index.search(queries, self._run(), top, known, rank, constants, linear, feedback, mix, share))
+        with self._run() as run:
+            found = json.loads(self._index.search(queries, run, top, known, rank, constants, linear, feedback, mix, share))
         hits = [
             {"query": asked, "rank": place, **hit}
             for asked, own in zip(queries, found, strict=True)

@@ -7,7 +7,7 @@ import numpy as np
 from corpuscle import _native
 from corpuscle._input import as_texts, encode, listed
 from corpuscle._result import Result, Svg
-from corpuscle._run import Bar, seed_of, threads_of
+from corpuscle._run import running
 
 # Fits with other seeds by which it is told which topics come back.
 OTHER_FITS = 4
@@ -81,9 +81,9 @@ def topics(
     values = None if over is None else ["" if value is None else str(value) for value in listed(over)]
     if values is not None and len(values) != len(texts):
         raise ValueError(f"{len(texts)} texts have {len(values)} values to go along")
-    run = _native.Run(seed_of(random_state), threads_of(n_jobs), Bar() if verbose else None)
     fits = OTHER_FITS if stable else 0
-    fitted, found, shares = _native.topics(texts, target, recipe, run, known, words, documents, fits, values)
+    with running(random_state, n_jobs, verbose) as run:
+        fitted, found, shares = _native.topics(texts, target, recipe, run, known, words, documents, fits, values)
     found = json.loads(found)
     rows = [_row(topic, found["labels"]) for topic in found["topics"]]
     return Topics(

@@ -118,7 +118,7 @@ def test_in_a_pipeline_of_scikit_learn(rows):
 
 def test_constructors_come_from_the_table():
     for estimator in EVERY:
-        known = {parameter.name: parameter.described() for parameter in parameters(estimator._stage)}
+        known = {parameter.attribute: parameter.described() for parameter in parameters(estimator._stage)}
         signature = inspect.signature(estimator)
         for name, described in known.items():
             assert signature.parameters[name].default == described["default"]
@@ -172,7 +172,7 @@ def test_rows_without_a_label_are_learnt_from_where_that_is_asked_for(counts):
     X, y = counts
     holes = np.where(np.arange(len(y)) % 5 == 0, y.astype(object), None)
     known = np.array([label is not None for label in holes])
-    for estimator in [Bayes(em=True, **{"lambda": 0.3}), LinearSVM(self_training=True, calibrate=0)]:
+    for estimator in [Bayes(em=True, lambda_=0.3), LinearSVM(self_training=True, calibrate=0)]:
         model = clone(estimator).fit(X, holes)
         alone = clone(estimator).set_params(**({"em": False} if "em" in estimator.get_params() else {"self_training": False}))
         alone.fit(X[known], y[known])
