@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING
 
 _HOMES = {
     "_text": ["Explanation", "TextClassifier", "TextVectorizer"],
-    "_matrix": ["LSI", "Sprinkle", "VarNorm", "Discriminant", "DCoT", "InformationGain", "LinearSVM", "Logistic", "KNN"],
+    "_matrix": [
+        *["LSI", "Sprinkle", "VarNorm", "Discriminant", "DCoT", "InformationGain", "GaussianMixture", "Dirichlet"],
+        *["LinearSVM", "Logistic", "KNN", "Bayes"],
+    ],
     "_words": ["WordVectors"],
     "_vectorizers": ["CountVectorizer", "TfidfVectorizer"],
     "_fasttext": ["train_supervised"],
     "_experiments": ["compare", "cross_val_proba", "label_curve", "recommend", "reproduce", "tune"],
+    "_topics": ["topics"],
+    "_search": ["SearchIndex", "search"],
     "_about": ["load_demo", "presets", "stages"],
     "_client": ["Client", "ClientError"],
     "_native": ["__version__"],

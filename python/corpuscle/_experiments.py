@@ -1,92 +1,20 @@
 """Experiments on texts: recipes against each other, few labels, values for parameters, papers' tables."""
 
-import html
 import json
-import pathlib
 import subprocess
 import sys
 
 import numpy as np
 
 from corpuscle import _native
-from corpuscle._input import as_texts, encode
-from corpuscle._run import Bar, seed_of, threads_of
+from corpuscle._input import as_texts, encode, listed, strata_of, texts_of
+from corpuscle._result import Result, shown
+from corpuscle._run import running, seed_of
 
 
-class Svg:
-    """A picture: shown by notebooks, written by :meth:`save`."""
-
-    def __init__(self, text):
-        self.text = text
-
-    def _repr_svg_(self):
-        return self.text
-
-    def save(self, path):
-        """Writes the picture."""
-        pathlib.Path(path).write_text(self.text, encoding="utf-8")
-
-
-class Result:
-    """Rows of an experiment.
-
-    ``rows`` is a list of dicts; :meth:`to_pandas` and :meth:`to_polars` give frames, :meth:`plot` a picture.
-    """
-
-    def __init__(self, rows, title, picture=None, **more):
-        self.rows = rows
-        self.title = title
-        self._picture = picture
-        self.__dict__.update(more)
-
-    def __len__(self):
-        return len(self.rows)
-
-    def to_pandas(self):
-        """The rows as a frame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows)
-
-    def to_polars(self):
-        """The rows as a Polars frame."""
-        import polars
-
-        return polars.DataFrame(self.rows)
-
-    def plot(self):
-        """A picture of the rows."""
-        if self._picture is None:
-            raise ValueError(f"there is no picture of {self.title}")
-        return Svg(self._picture())
-
-    def __repr__(self):
-        columns = list(self.rows[0]) if self.rows else []
-        table = [columns] + [[_shown(row[name]) for name in columns] for row in self.rows]
-        widths = [max(len(row[at]) for row in table) for at in range(len(columns))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-        return "\n".join([self.title, *lines])
-
-    def _repr_html_(self):
-        columns = list(self.rows[0]) if self.rows else []
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(row[name]))}</td>" for name in columns) + "</tr>" for row in self.rows
-        )
-        return f"<p>{html.escape(self.title)}</p><table><tr>{head}</tr>{body}</table>"
-
-
-def _shown(value):
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _begin(texts, labels, random_state, n_jobs, verbose):
+def _documents(texts, labels):
     texts = as_texts(texts)
-    target, _ = encode(labels, len(texts))
-    bar = Bar() if verbose else None
-    return texts, target, _native.Run(seed_of(random_state), threads_of(n_jobs), bar)
+    return texts, encode(labels, len(texts))[0]
 
 
 def _spread(values):
@@ -108,8 +36,9 @@ def compare(texts, labels, recipes, *, folds=None, runs=10, train=0.5, random_st
     >>> found.best in ("tfidf-svm", "tfidf-knn")
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.compare(texts, target, list(recipes), run, folds, runs, train))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.compare(texts, target, list(recipes), run, folds, runs, train))
     rows = []
     for asked, outcomes, p in zip(recipes, found["recipes"], found["p"], strict=True):
         figures = {name: _spread([split[name] for split in outcomes["splits"]]) for name in FIGURES}
@@ -132,8 +61,9 @@ def recommend(texts, labels, *, budget=60.0, random_state=42, n_jobs=None, verbo
     >>> "|" in recommend(texts, labels, budget=2).recipe
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.recommend(texts, target, float(budget), run))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.recommend(texts, target, float(budget), run))
     rows = found["candidates"]
 
     def picture():
@@ -154,10 +84,11 @@ def tune(texts, labels, recipe, *, trials=None, budget=None, folds=5, random_sta
     >>> tune(texts, labels, "tfidf | svm(c=0.1..10 log)", trials=3, folds=2).recipe.startswith("tfidf | svm")
     True
     """
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
     if trials is None and budget is None:
         raise ValueError("say how long to search: trials, a number, or budget, seconds")
-    found = json.loads(_native.tune(texts, target, recipe, run, trials, budget, folds))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.tune(texts, target, recipe, run, trials, budget, folds))
     rows = []
     for number, trial in enumerate(found["trials"], 1):
         mean, deviation = _spread(trial["folds"]) if trial["folds"] else (None, None)
@@ -188,11 +119,12 @@ def label_curve(
     """
     learnt = None
     if test is not None:
-        texts, labels = list(texts), list(labels)
+        texts, labels = texts_of(texts), list(listed(labels))
         learnt = len(texts)
-        texts, labels = texts + list(test[0]), labels + list(test[1])
-    texts, target, run = _begin(texts, labels, random_state, n_jobs, verbose)
-    found = json.loads(_native.label_curve(texts, target, list(recipes), list(counts), run, draws, learnt, train))
+        texts, labels = texts + texts_of(test[0]), labels + list(listed(test[1]))
+    texts, target = _documents(texts, labels)
+    with running(random_state, n_jobs, verbose) as run:
+        found = json.loads(_native.label_curve(texts, target, list(recipes), list(counts), run, draws, learnt, train))
     rows = []
     for asked, curve in zip(recipes, found["recipes"], strict=True):
         for point in curve["points"]:
@@ -212,22 +144,59 @@ def label_curve(
     return Result(rows, "Accuracy with few labels", picture)
 
 
-def reproduce(name, data, *, quick=False):
-    """A paper's table or figure, ours beside theirs: what ``corpuscle reproduce`` says, as it says it with ``--json``.
+def reproduce(name, data, *, quick=False, runs=None, random_state=42):
+    """A paper's table or figure, ours beside theirs: what ``corpuscle reproduce`` finds.
 
-    `name` is one of ``corpuscle reproduce --list``, or the path of a protocol; `data` the folder with the data.
+    `name` is one of ``corpuscle reproduce --list``, or the path of a protocol; `data` the folder with the data. A row for each system and
+    figure, at each point of what is varied; ``found`` is all that the command says, claims of the paper among it. `quick` makes few
+    draws, `runs` so many.
     """
     call = [sys.executable, "-m", "corpuscle", "reproduce", str(name), "--data", str(data), "--json", "--quiet"]
-    done = subprocess.run(call + (["--quick"] if quick else []), capture_output=True, text=True)
+    call += ["--seed", str(seed_of(random_state))] + (["--quick"] if quick else []) + (["--runs", str(runs)] if runs else [])
+    done = subprocess.run(call, capture_output=True, text=True)
     if done.returncode:
         raise ValueError(done.stderr.strip())
     found = json.loads(done.stdout)
-    rows = found.get("systems") or found.get("points") or []
-    return Result([{k: v for k, v in row.items() if not isinstance(v, dict | list)} for row in rows], str(name), found=found)
+    rows = list(_searched(found) if "collections" in found else _measured(found))
+    title = found["protocol"]
+
+    def picture():
+        first = rows[0]["figure"]
+        own = [row for row in rows if row["figure"] == first and row["mean"] is not None]
+        if found.get("along") is None:
+            bars = [(row["system"], row["mean"], "" if row["paper"] is None else f"paper: {shown(row['paper'])}") for row in own]
+            return _native.bars(title, first, bars)
+        series = []
+        for system in dict.fromkeys(row["system"] for row in own):
+            points = [row for row in own if row["system"] == system]
+            line = [(float(row["at"] if isinstance(row["at"], int | float) else at), row["mean"]) for at, row in enumerate(points)]
+            series.append((system, line, [row["deviation"] or 0.0 for row in points]))
+        return _native.lines(title, found["along"], first, series, False)
+
+    return Result(rows, title, picture if rows else None, found=found)
 
 
-def cross_val_proba(texts, labels, recipe="tfidf-svm", *, folds=5, random_state=42, n_jobs=None):
+def _measured(found):
+    for point in found["points"]:
+        for system in point["systems"]:
+            for figure, said in system["figures"].items():
+                place = {} if found["along"] is None else {"at": point["at"]}
+                figures = {name: said[name] for name in ("mean", "deviation", "paper")}
+                yield {"system": system["name"], **place, "figure": figure, **figures, "recipe": system["recipe"]}
+
+
+def _searched(found):
+    for collection in found["collections"]:
+        for system in collection["systems"]:
+            paper = system["paper"] if isinstance(system["paper"], int | float) else None
+            yield {"system": system["name"], "at": collection["name"], "figure": "map", "mean": system["map"], "paper": paper}
+
+
+def cross_val_proba(texts, labels, recipe="tfidf-svm", *, folds=5, random_state=42, n_jobs=None, verbose=False):
     """Out-of-fold probabilities in one call, for tools that find label errors: ``(probabilities, classes)``.
+
+    Every document is left out once, and the model of the others says how probable each class is. A missing label is None, NaN or -1: such
+    documents are learnt from as unlabelled ones, and have probabilities too. Several labels a document are an indicator matrix or lists.
 
     >>> from corpuscle import cross_val_proba, load_demo
     >>> texts, labels, *_ = load_demo()
@@ -235,10 +204,21 @@ def cross_val_proba(texts, labels, recipe="tfidf-svm", *, folds=5, random_state=
     >>> probabilities.shape == (len(texts), len(classes))
     True
     """
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.utils import _safe_indexing
 
     from corpuscle._text import TextClassifier
 
-    classifier = TextClassifier(recipe, random_state=random_state, n_jobs=n_jobs)
-    cut = StratifiedKFold(folds, shuffle=True, random_state=seed_of(random_state))
-    return cross_val_predict(classifier, texts, labels, cv=cut, method="predict_proba"), np.unique(labels)
+    texts, labels = texts_of(texts), listed(labels)
+    _, classes = encode(labels, len(texts))
+    strata = strata_of(labels) if classes.kind == "single" else None
+    cut = (KFold if strata is None else StratifiedKFold)(folds, shuffle=True, random_state=seed_of(random_state))
+    place = {name: at for at, name in enumerate(classes.texts())}
+    probabilities = np.zeros((len(texts), len(place)), dtype=np.float32)
+    for learnt, held in cut.split(texts, strata):
+        model = TextClassifier(recipe, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+        model.fit([texts[row] for row in learnt], _safe_indexing(labels, learnt))
+        found = model.predict_proba([texts[row] for row in held])
+        columns = [place[name] for name in model._classes.texts()]
+        probabilities[held[:, None], columns] = found
+    return probabilities, classes.values

@@ -47,6 +47,24 @@ def as_texts(X):
         raise
 
 
+def texts_of(X):
+    """Texts of any make as a list."""
+    return X if isinstance(X, list) else as_texts(X).to_list()
+
+
+def listed(y):
+    """Labels of any make as something whose rows can be picked: columns of Arrow and Polars as lists, anything else as it is."""
+    for name in ("to_pylist", "to_list"):
+        if not isinstance(y, np.ndarray) and hasattr(y, name) and not hasattr(y, "iloc"):
+            return getattr(y, name)()
+    return list(y) if isinstance(y, tuple) else y
+
+
+def strata_of(y):
+    """The text of each label, for folds with as many of each; of missing ones too."""
+    return np.asarray(["\0" if is_missing(label) else text_of(label) for label in y])
+
+
 @dataclass
 class Classes:
     """The classes of a fitted estimator: as Python has them, and as the model numbers them."""
@@ -73,6 +91,10 @@ class Classes:
             raise ValueError(f"two classes have the same text {twice!r}; a model file tells classes apart by their text")
         order = sorted(range(len(texts)), key=texts.__getitem__)
         return cls(values, [texts[place] for place in order], np.array(order, dtype=np.intp), kind)
+
+    def texts(self):
+        """The text of each class, in the order of `values`."""
+        return [text_of(value) for value in self.values]
 
     def decided(self, starts, codes):
         """The targets of rows in the form that was fitted."""

@@ -1,5 +1,6 @@
 """Seed, threads and progress of a call."""
 
+import contextlib
 import numbers
 import sys
 
@@ -33,11 +34,20 @@ def threads_of(n_jobs):
     return int(n_jobs)
 
 
+@contextlib.contextmanager
+def running(random_state=None, n_jobs=None, verbose=False):
+    """The run of a call, whose bar goes away with it."""
+    bar = Bar() if verbose else None
+    try:
+        yield _native.Run(seed_of(random_state), threads_of(n_jobs), bar)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 def run_of(estimator):
     """The run of a call on an estimator."""
-    progress = Bar() if getattr(estimator, "verbose", False) else None
-    run = _native.Run(seed_of(estimator.random_state), threads_of(estimator.n_jobs), progress)
-    return run, progress
+    return running(estimator.random_state, estimator.n_jobs, getattr(estimator, "verbose", False))
 
 
 class Bar:

@@ -76,12 +76,8 @@ class _Recipe(BaseEstimator):
         return getattr(self, "_model", None) is not None
 
     def _work(self, work):
-        run, bar = run_of(self)
-        try:
+        with run_of(self) as run:
             return work(run)
-        finally:
-            if bar is not None:
-                bar.close()
 
     def _fitted(self):
         check_is_fitted(self)

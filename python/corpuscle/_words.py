@@ -5,7 +5,7 @@ from sklearn.base import TransformerMixin
 
 from corpuscle import _native
 from corpuscle._input import as_texts
-from corpuscle._params import from_table, parameters, written
+from corpuscle._params import from_table, values_of, written
 from corpuscle._text import _Recipe
 
 
@@ -30,7 +30,7 @@ class WordVectors(TransformerMixin, _Recipe):
 
     def fit(self, X, y=None):
         """Learns from texts."""
-        recipe = written(self._stage, {p.name: getattr(self, p.name) for p in parameters(self._stage)})
+        recipe = written(self._stage, values_of(self))
         texts = as_texts(X)
         nothing = _native.Target.none(len(texts))
         self._model, _, _ = self._work(lambda run: _native.fit_representation(recipe, texts, nothing, run))

@@ -13,8 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corpuscle
 from corpuscle import (
+    Bayes,
     DCoT,
+    Dirichlet,
     Discriminant,
+    GaussianMixture,
     InformationGain,
     KNN,
     LinearSVM,
@@ -23,10 +26,18 @@ from corpuscle import (
     Sprinkle,
     VarNorm,
 )
+from corpuscle._params import parameters
 
-PROJECTIONS = [LSI, Sprinkle, VarNorm, Discriminant, DCoT, InformationGain]
-CLASSIFIERS = [LinearSVM, Logistic, KNN]
+PROJECTIONS = [LSI, Sprinkle, VarNorm, Discriminant, DCoT, InformationGain, GaussianMixture, Dirichlet]
+CLASSIFIERS = [LinearSVM, Logistic, KNN, Bayes]
 EVERY = PROJECTIONS + CLASSIFIERS
+# Values for few rows, where the defaults are for many.
+FEW = {GaussianMixture: {"clusters": 2}, Dirichlet: {"topics": 3, "sweeps": 20, "min_df": 1}}
+
+
+def made(estimator):
+    return estimator(**FEW.get(estimator, {}))
+
 
 # Checks of scikit-learn that do not hold, each with its reason.
 BITS = "values are 32-bit floats: a product of more rows at once differs in the last bits"
@@ -45,7 +56,7 @@ EXPECTED = {
 }
 
 
-@parametrize_with_checks([estimator() for estimator in EVERY], expected_failed_checks=lambda e: EXPECTED.get(type(e).__name__, {}))
+@parametrize_with_checks([made(estimator) for estimator in EVERY], expected_failed_checks=lambda e: EXPECTED.get(type(e).__name__, {}))
 def test_rules_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -59,13 +70,13 @@ def rows():
 @pytest.mark.parametrize("estimator", PROJECTIONS, ids=lambda e: e.__name__)
 def test_arrays_and_csr_give_the_same(estimator, rows):
     X, y = rows
-    dense = estimator().fit(X, y).transform(X)
-    sparse = estimator().fit(sp.csr_matrix(X), y).transform(sp.csr_array(X))
+    dense = made(estimator).fit(X, y).transform(X)
+    sparse = made(estimator).fit(sp.csr_matrix(X), y).transform(sp.csr_array(X))
     assert isinstance(dense, np.ndarray) and dense.dtype == np.float32
     sparse = sparse.toarray() if sp.issparse(sparse) else sparse
     # Directions may come with either sign, so rows are compared with each other.
     assert np.allclose(dense @ dense.T, sparse @ sparse.T, atol=1e-3 * np.abs(dense @ dense.T).max())
-    assert len(estimator().fit(X, y).get_feature_names_out()) == dense.shape[1]
+    assert len(made(estimator).fit(X, y).get_feature_names_out()) == dense.shape[1]
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: e.__name__)
@@ -83,7 +94,7 @@ def test_classifiers_learn_and_come_back_from_a_pickle(estimator, rows):
 
 def test_several_labels():
     X, Y = make_multilabel_classification(200, 12, n_classes=3, random_state=0)
-    for estimator in [LinearSVM(), Logistic(), KNN()]:
+    for estimator in [LinearSVM(), Logistic(), KNN(), Bayes()]:
         model = estimator.fit(X, Y)
         assert model.predict(X).shape == Y.shape and model.score(X, Y) > 0.3
         assert model.predict_proba(X).shape == Y.shape
@@ -91,8 +102,9 @@ def test_several_labels():
 
 def test_weights_of_a_linear_classifier_make_its_scores(rows):
     X, y = rows
-    for estimator in [LinearSVM(), Logistic()]:
+    for estimator in [LinearSVM(), Logistic(), Bayes()]:
         model = estimator.fit(X, y)
+        assert model.n_iter_ >= 1
         assert np.allclose(X @ model.coef_.T + model.intercept_, model.decision_function(X), atol=1e-4)
         two = estimator.fit(X, y == "a")
         assert two.coef_.shape == (1, X.shape[1])
@@ -106,7 +118,7 @@ def test_in_a_pipeline_of_scikit_learn(rows):
 
 def test_constructors_come_from_the_table():
     for estimator in EVERY:
-        known = corpuscle.stages()[estimator._stage]["parameters"]
+        known = {parameter.attribute: parameter.described() for parameter in parameters(estimator._stage)}
         signature = inspect.signature(estimator)
         for name, described in known.items():
             assert signature.parameters[name].default == described["default"]
@@ -135,3 +147,93 @@ def test_sixty_four_bit_indices_and_doubled_entries(rows):
     before = doubled.data.copy()
     assert np.allclose(np.abs(LSI(rank=2).fit_transform(doubled)).max(axis=1), [3, 4])
     assert np.array_equal(doubled.data, before)
+
+
+@pytest.fixture(scope="module")
+def counts(demo):
+    """A matrix of counts of real texts, and labels."""
+    texts, labels, *_ = demo
+    return corpuscle.CountVectorizer(min_df=2).fit_transform(texts), np.asarray(labels)
+
+
+def test_naive_bayes_is_that_of_scikit_learn(counts):
+    from sklearn.naive_bayes import ComplementNB, MultinomialNB
+
+    X, y = counts
+    ours, theirs = Bayes(alpha=0.5).fit(X, y), MultinomialNB(alpha=0.5).fit(X, y)
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    assert (Bayes(complement=True).fit(X, y).predict(X) == ComplementNB().fit(X, y).predict(X)).mean() > 0.99
+    with pytest.raises(ValueError, match="Negative values"):
+        Bayes().fit(-X, y)
+
+
+def test_rows_without_a_label_are_learnt_from_where_that_is_asked_for(counts):
+    X, y = counts
+    holes = np.where(np.arange(len(y)) % 5 == 0, y.astype(object), None)
+    known = np.array([label is not None for label in holes])
+    for estimator in [Bayes(em=True, lambda_=0.3), LinearSVM(self_training=True, calibrate=0)]:
+        model = clone(estimator).fit(X, holes)
+        alone = clone(estimator).set_params(**({"em": False} if "em" in estimator.get_params() else {"self_training": False}))
+        alone.fit(X[known], y[known])
+        assert model.classes_.tolist() == sorted(set(y))
+        assert not np.array_equal(model.decision_function(X), alone.decision_function(X))
+        assert model.score(X[~known], y[~known]) > 0.5
+        weighed = clone(estimator)
+        if "class_weight" in estimator.get_params():
+            weighed.set_params(class_weight={y[0]: 5.0}).fit(X, holes)
+            assert (weighed.predict(X) == y[0]).sum() > (model.predict(X) == y[0]).sum()
+    with pytest.raises((TypeError, ValueError)):
+        Bayes().fit(X, holes)
+
+
+def test_a_mixture_finds_clusters_as_scikit_learn_does():
+    from sklearn.datasets import make_blobs
+    from sklearn.metrics import adjusted_rand_score
+    from sklearn.mixture import GaussianMixture as Theirs
+
+    X, y = make_blobs(300, 4, centers=3, cluster_std=0.7, random_state=1)
+    ours, theirs = GaussianMixture(clusters=3).fit(X), Theirs(3, covariance_type="tied", random_state=0).fit(X)
+    assert adjusted_rand_score(y, ours.predict(X)) > 0.99
+    order = np.argsort(ours.means_[:, 0])
+    assert np.allclose(ours.means_[order], theirs.means_[np.argsort(theirs.means_[:, 0])], atol=1e-3)
+    assert np.allclose(ours.weights_.sum(), 1) and ours.converged_ and ours.n_iter_ == len(ours.likelihoods_)
+    assert np.allclose(ours.predict_proba(X).sum(axis=1), 1, atol=1e-5)
+    copied = pickle.loads(pickle.dumps(ours))
+    assert np.array_equal(copied.transform(X), ours.transform(X)) and copied._fitted.to_bytes() == ours._fitted.to_bytes()
+    assert np.array_equal(ours.transform(X[7:8])[0], ours.transform(X)[7])
+    with pytest.raises(ValueError, match="clusters = 301 is more than the 300 rows"):
+        GaussianMixture(clusters=301).fit(X)
+    with pytest.raises(ValueError, match="covariance"):
+        GaussianMixture(clusters=2, covariance="round").fit(X)
+
+
+def test_a_mixture_over_word_vectors(demo):
+    words = corpuscle.WordVectors(dim=10, min_count=3, epochs=2).fit(demo[0])
+    mixture = GaussianMixture(clusters=4, covariance="diagonal").fit(words.vectors_)
+    assert mixture.transform(words.vectors_).shape == (len(words.words_), 4)
+
+
+def test_topics_of_a_matrix_of_counts(counts):
+    X, y = counts
+    model = Dirichlet(topics=6, sweeps=40).fit(X)
+    shares = model.transform(X)
+    assert shares.shape == (X.shape[0], 6) and np.allclose(shares.sum(axis=1), 1, atol=1e-5)
+    assert model.components_.shape == (6, X.shape[1]) and np.allclose(model.components_.sum(axis=1), 1, atol=1e-4)
+    assert np.isclose(model.weights_.sum(), 1, atol=1e-5)
+    copied = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copied.transform(X), shares) and np.array_equal(copied.components_, model.components_)
+    assert np.array_equal(Dirichlet(topics=6, sweeps=40, n_jobs=1).fit(X).transform(X), shares)
+    pipeline = make_pipeline(corpuscle.CountVectorizer(min_df=2), Dirichlet(topics=6, sweeps=40), LinearSVM())
+    assert pipeline[1:].fit(X, y).score(X, y) > 0.3
+    with pytest.warns(UserWarning, match="rounded"):
+        Dirichlet(topics=2, sweeps=2, min_df=1).fit(X.astype(np.float64) * 0.9)
+    assert not Dirichlet(topics=2, sweeps=2, min_df=1).fit(X.astype(np.int64)).transform(X[:1]).sum() == 0
+
+
+def test_a_row_is_the_same_alone_and_in_any_company(rows):
+    X, y = rows
+    for estimator in PROJECTIONS:
+        model = made(estimator).fit(X, y)
+        together = model.transform(X)
+        assert np.array_equal(np.vstack([model.transform(row[None]) for row in X[:20]]), together[:20]), estimator

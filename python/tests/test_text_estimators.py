@@ -161,6 +161,15 @@ def test_what_is_no_text_is_refused_with_the_place(given, said):
         TextClassifier(PLAIN).fit(given, ["a"] * n)
 
 
+def test_writing_without_spaces_between_words(tmp_path):
+    texts = ["เครื่องพิมพ์กระดาษติดอีกแล้ว", "หมึกเครื่องพิมพ์หมด", "ลืมรหัสผ่านของฉัน", "ขอเปลี่ยนรหัสผ่าน"] * 4
+    labels = ["พิมพ์", "พิมพ์", "รหัส", "รหัส"] * 4
+    model = TextClassifier(PLAIN).fit(pl.Series(texts), labels)
+    assert model.predict(pa.array(["เครื่องพิมพ์เสีย", "รหัสผ่านหมดอายุ"], pa.string_view())).tolist() == ["พิมพ์", "รหัส"]
+    assert model.explain("รหัสผ่านหมดอายุ").terms
+    assert TextClassifier.load(_saved(model, tmp_path)).classes_.tolist() == ["พิมพ์", "รหัส"]
+
+
 def labels_of(names):
     return {
         "str": names,

@@ -1,7 +1,9 @@
 //! Labels and arrays between the two languages.
 
+use corpuscle::Error;
 use corpuscle::corpus::Labels;
 use corpuscle::matrix::Dense;
+use corpuscle::params::Params;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,6 +54,12 @@ impl Target {
     fn __len__(&self) -> usize {
         self.labels.len()
     }
+}
+
+/// Parameters from JSON, checked.
+pub(crate) fn params_of<P: Params>(settings: &str) -> PyResult<P> {
+    let wrong = |e: serde_json::Error| Error::data(format!("settings of `{}`: {e}", P::NAME));
+    serde_json::from_str(settings).map_err(wrong).and_then(|values| P::from_json(&values)).map_err(raised)
 }
 
 /// A dense matrix as an array, moved.

@@ -4,7 +4,7 @@ use corpuscle::classify::{ClassifierModel, LinearModel, LogisticModel, LogisticP
 use corpuscle::matrix::Dense;
 use corpuscle::params::Params;
 use corpuscle::project::{LsiModel, ProjectorModel};
-use corpuscle::recipe::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
+use corpuscle::recipe::model_file::Provenance;
 use corpuscle::recipe::{Model as Fitted, Recipe};
 use corpuscle::store::StoreWriter;
 use corpuscle::vectorize::TermCounts;
@@ -17,25 +17,18 @@ use pyo3::types::PyBytes;
 use crate::errors::raised;
 use crate::model::Model;
 use crate::run::Settings;
+use crate::sealed;
 use crate::texts::Texts;
 
 /// Counts as the bytes of a checked file.
 fn to_bytes(counts: &TermCounts, tokens: u64) -> Result<Vec<u8>> {
     let mut store = StoreWriter::new();
     counts.save(&mut store);
-    let metadata = Metadata {
-        format: FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        recipe: "counts".to_string(),
-        classes: Vec::new(),
-        about: Provenance { tokens, ..Provenance::default() },
-        sha256: String::new(),
-    };
-    Ok(Sealed::new(&metadata, store)?.to_bytes())
+    sealed::to_bytes("counts".to_string(), Provenance { tokens, ..Provenance::default() }, store)
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<(TermCounts, u64)> {
-    let (metadata, loaded) = model_file::read(&mut &bytes[..], bytes.len() as u64)?;
+    let (metadata, loaded) = sealed::from_bytes(bytes)?;
     Ok((TermCounts::load(&loaded.reader())?, metadata.about.tokens))
 }
 

@@ -4,17 +4,22 @@
 //! workers end with the call. What a method does is written in the library; what scikit-learn expects, in Python.
 
 mod convert;
+mod dirichlet;
 mod elsewhere;
 mod errors;
 mod experiment;
 mod matrix;
 mod method;
+mod mixture;
 mod model;
 mod packed;
 mod run;
+mod sealed;
+mod search;
 mod table;
 mod terms;
 mod texts;
+mod topics;
 
 use pyo3::prelude::*;
 
@@ -35,8 +40,12 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<method::Fitted>()?;
     module.add_class::<terms::Terms>()?;
+    module.add_class::<mixture::Mixture>()?;
+    module.add_class::<dirichlet::Dirichlet>()?;
+    module.add_class::<search::Index>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(table::stages, module)?)?;
+    module.add_function(wrap_pyfunction!(table::methods, module)?)?;
     module.add_function(wrap_pyfunction!(table::presets, module)?)?;
     module.add_function(wrap_pyfunction!(table::demo, module)?)?;
     module.add_function(wrap_pyfunction!(method::fit_method, module)?)?;
@@ -54,6 +63,10 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment::compare, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::label_curve, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(topics::topics, module)?)?;
+    module.add_function(wrap_pyfunction!(topics::topics_recipe, module)?)?;
+    module.add_function(wrap_pyfunction!(topics::bubbles, module)?)?;
+    module.add_function(wrap_pyfunction!(topics::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::bars, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::lines, module)?)?;
     Ok(())

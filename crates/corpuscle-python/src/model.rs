@@ -130,6 +130,11 @@ fn corpus(
 }
 
 impl Model {
+    /// The model of the library.
+    pub(crate) fn fitted(&self) -> &Fitted {
+        &self.model
+    }
+
     /// The answer to one text after another, without workers; `None` where that cannot be done.
     fn one_by_one(&self, texts: &[&str], run: &Settings) -> PyResult<Option<Predictions>> {
         let here = std::process::id();

@@ -1,7 +1,8 @@
 //! The table of stages and parameters: what constructors, docstrings and stubs of the Python package are made from.
 
-use corpuscle::params::Kind;
+use corpuscle::params::{Form, Kind, Params};
 use corpuscle::recipe::{Registry, StageKind, presets as named};
+use corpuscle::words::MixtureParams;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -9,9 +10,23 @@ use crate::errors::raised;
 /// `(name, about, kind, words, default)` of a parameter; the default is empty for another way to say what one before it says.
 type Row = (String, String, &'static str, Vec<&'static str>, String);
 
-/// Every stage: `(name, kind, about, parameters)`.
+/// A method: `(name, kind, about, parameters)`.
+type Table = (String, &'static str, String, Vec<Row>);
+
+fn row(name: &str, about: &str, form: &Form, default: String) -> Row {
+    let kind = match form.kind {
+        Kind::Whole => "whole",
+        Kind::Real => "real",
+        Kind::Flag => "flag",
+        Kind::Word => "word",
+        Kind::Text => "text",
+    };
+    (name.to_string(), about.to_string(), kind, form.words.clone(), default)
+}
+
+/// Every stage of recipes.
 #[pyfunction]
-pub(crate) fn stages() -> Vec<(String, &'static str, String, Vec<Row>)> {
+pub(crate) fn stages() -> Vec<Table> {
     let registry = Registry::standard();
     let rows = registry.stages().map(|stage| {
         let kind = match stage.kind {
@@ -21,20 +36,22 @@ pub(crate) fn stages() -> Vec<(String, &'static str, String, Vec<Row>)> {
             StageKind::Classify => "classify",
             StageKind::Vote => "vote",
         };
-        let parameters = stage.parameters.iter().map(|parameter| {
-            let kind = match parameter.form.kind {
-                Kind::Whole => "whole",
-                Kind::Real => "real",
-                Kind::Flag => "flag",
-                Kind::Word => "word",
-                Kind::Text => "text",
-            };
-            let words = parameter.form.words.clone();
-            (parameter.name.to_string(), parameter.about.to_string(), kind, words, parameter.default.clone())
-        });
-        (stage.name.to_string(), kind, stage.about.to_string(), parameters.collect())
+        let rows = stage.parameters.iter().map(|own| row(own.name, own.about, &own.form, own.default.clone()));
+        (stage.name.to_string(), kind, stage.about.to_string(), rows.collect())
     });
     rows.collect()
+}
+
+/// Methods on matrices that are no stage of recipes.
+#[pyfunction]
+pub(crate) fn methods() -> Vec<Table> {
+    vec![table::<MixtureParams>("cluster")]
+}
+
+fn table<P: Params>(kind: &'static str) -> Table {
+    let default = P::default();
+    let rows = P::table().into_iter().map(|own| row(own.name, own.about, &own.form, own.show(&default)));
+    (P::NAME.to_string(), kind, P::ABOUT.to_string(), rows.collect())
 }
 
 /// Recipes with a name: `(name, recipe)`.

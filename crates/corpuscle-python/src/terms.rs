@@ -2,7 +2,7 @@
 
 use corpuscle::matrix::Csr;
 use corpuscle::params::Params;
-use corpuscle::recipe::model_file::{self, FORMAT, Metadata, Provenance, Sealed};
+use corpuscle::recipe::model_file::Provenance;
 use corpuscle::store::StoreWriter;
 use corpuscle::text::{Tokens, WordsParams};
 use corpuscle::vectorize::{
@@ -16,6 +16,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::errors::raised;
 use crate::matrix::to_python;
 use crate::run::Settings;
+use crate::sealed;
 use crate::texts::Texts;
 
 /// What is counted and how, from the JSON `{"words": {…}, "stage": "counts", "terms": {…}}`.
@@ -161,23 +162,15 @@ impl Terms {
             if let Some(counts) = &self.counts {
                 store.scope("counts", |out| counts.save(out));
             }
-            let metadata = Metadata {
-                format: FORMAT,
-                version: env!("CARGO_PKG_VERSION").to_string(),
-                recipe: self.asked.json.clone(),
-                classes: Vec::new(),
-                about: Provenance::default(),
-                sha256: String::new(),
-            };
-            Ok(Sealed::new(&metadata, store)?.to_bytes())
+            sealed::to_bytes(self.asked.json.clone(), Provenance::default(), store)
         };
         Ok(PyBytes::new(py, &bytes().map_err(raised)?))
     }
 
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let read = || {
-            let (metadata, loaded) = model_file::read(&mut &bytes[..], bytes.len() as u64)?;
+        sealed::built(|_| {
+            let (metadata, loaded) = sealed::from_bytes(bytes)?;
             let (asked, store) = (Asked::read(&metadata.recipe)?, loaded.reader());
             let model = store.scope("model");
             let fitted = match &asked.stage {
@@ -187,9 +180,7 @@ impl Terms {
             let parts = store.scope("counts");
             let counts = if parts.has("documents") { Some(TermCounts::load(&parts)?) } else { None };
             Ok(Terms { asked, fitted, counts })
-        };
-        let run = Run::new(corpuscle::DEFAULT_SEED, 1).map_err(raised)?;
-        run.install(read).map_err(raised)
+        })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {

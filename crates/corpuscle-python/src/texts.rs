@@ -48,6 +48,11 @@ impl Texts {
         self.length
     }
 
+    /// The texts as strings of Python.
+    fn to_list(&self) -> PyResult<Vec<&str>> {
+        self.slices()
+    }
+
     /// Where the bytes of each chunk lie, for tests that nothing was copied; empty for a list of strings.
     fn addresses(&self) -> Vec<usize> {
         match &self.kept {

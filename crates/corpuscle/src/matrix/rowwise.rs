@@ -8,12 +8,41 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::Dense;
+use crate::Result;
 
 /// Rows that go together.
 const ROWS: usize = 4;
 /// Columns, or lanes of one sum, that are worked on at once: two registers of eight.
 const WIDTH: usize = 16;
+
+/// Rows of a task.
+const BLOCK: usize = 256;
+
+/// `left · factor`, parallel over rows.
+pub(crate) fn multiply(left: &Dense, factor: &Dense) -> Result<Dense> {
+    in_blocks(left, factor.cols(), |block, to| multiply_into(block, factor, to))
+}
+
+/// `left · factorᵀ`, parallel over rows.
+pub(crate) fn multiply_transposed(left: &Dense, factor: &Dense) -> Result<Dense> {
+    in_blocks(left, factor.rows(), |block, to| multiply_transposed_into(block, factor, to))
+}
+
+fn in_blocks(left: &Dense, width: usize, multiply: impl Fn(&Dense, &mut Dense) + Sync) -> Result<Dense> {
+    let (rows, from) = (left.rows(), left.cols());
+    let block = |first: usize| {
+        let count = BLOCK.min(rows - first);
+        let part = Dense::new(count, from, left.values()[first * from..(first + count) * from].to_vec())?;
+        let mut to = Dense::zeros(count, width);
+        multiply(&part, &mut to);
+        Ok(to.into_values())
+    };
+    let blocks: Result<Vec<Vec<f32>>> = (0..rows.div_ceil(BLOCK)).into_par_iter().map(|n| block(n * BLOCK)).collect();
+    Dense::new(rows, width, blocks?.concat())
+}
 
 /// `to = left · factor` on one thread, for blocks of rows that are shared out already.
 pub(crate) fn multiply_into(left: &Dense, factor: &Dense, to: &mut Dense) {

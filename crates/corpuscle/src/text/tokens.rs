@@ -7,6 +7,9 @@ use super::chars::Pieces;
 use super::{Lexicon, WordsParams};
 use crate::{Error, Key, Result};
 
+/// Words that counts may add up to: four bytes of memory each.
+const MOST_COUNTED: f64 = 2e9;
+
 /// The words of a list of documents, in order, as numbers of a lexicon; beside them any fields of numbers the documents have, and
 /// the same documents as other views have them.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -124,6 +127,53 @@ impl Tokens {
         debug_assert_eq!(offsets.last().copied(), Some(ids.len() as u64));
         let documents = Documents::Plain(Lists { ids, offsets });
         Tokens { words: Arc::new(words.alone()), lexicon: Arc::new(lexicon), documents, ..Tokens::default() }
+    }
+
+    /// Documents of which it is known how often each has each word, and not in which order: for methods that only count. A row is
+    /// the columns of a document's words, ascending, and how often each is there. The word of a column is its number in ten digits,
+    /// and a document has its words in the order of the columns.
+    ///
+    /// ```
+    /// use corpuscle::{matrix::Csr, text::Tokens};
+    /// let counts = Csr::from_rows(3, [vec![(2, 2.0)], vec![(0, 1.0), (2, 1.0)]]);
+    /// let tokens = Tokens::of_counts(counts.cols(), (0..counts.rows()).map(|row| counts.row(row)))?;
+    /// assert_eq!(tokens.words(1).collect::<Vec<_>>(), ["0000000000", "0000000002"]);
+    /// assert_eq!((tokens.n_tokens(), tokens.n_terms()), (4, 2));
+    /// # Ok::<(), corpuscle::Error>(())
+    /// ```
+    pub fn of_counts<'a>(columns: usize, rows: impl Iterator<Item = (&'a [u32], &'a [f32])> + Clone) -> Result<Self> {
+        let mut numbers: Vec<Option<u32>> = vec![None; columns];
+        let mut all = 0f64;
+        for (words, counts) in rows.clone() {
+            for (&word, &count) in words.iter().zip(counts) {
+                if !(count >= 0.0 && count.fract() == 0.0 && count.is_finite()) {
+                    return Err(Error::data(format!("counts are whole numbers from 0, not {count}")));
+                }
+                all += f64::from(count);
+                if count > 0.0 {
+                    let beyond = || Error::Shape { what: "column of a word", expected: columns, found: word as usize };
+                    *numbers.get_mut(word as usize).ok_or_else(beyond)? = Some(0);
+                }
+            }
+        }
+        if all > MOST_COUNTED {
+            return Err(Error::data(format!("the counts add up to {all:.0} words, more than {MOST_COUNTED:.0}")));
+        }
+        let mut lexicon = Lexicon::default();
+        for (column, number) in numbers.iter_mut().enumerate() {
+            if let Some(number) = number {
+                *number = lexicon.len() as u32;
+                lexicon.push(&format!("{column:010}"));
+            }
+        }
+        let (mut ids, mut offsets) = (Vec::with_capacity(all as usize), vec![0]);
+        for (words, counts) in rows {
+            for (&word, &count) in words.iter().zip(counts) {
+                ids.extend(numbers[word as usize].into_iter().flat_map(|id| std::iter::repeat_n(id, count as usize)));
+            }
+            offsets.push(ids.len() as u64);
+        }
+        Ok(Self::from_parts(&WordsParams::default(), lexicon, ids, offsets))
     }
 
     /// Documents made of words that each stand for several terms of the lexicon.

@@ -36,6 +36,7 @@ pub use senses::{Example, Sense, WordSenses, examples, most_ambiguous, senses_of
 pub use stability::stability;
 
 use crate::matrix::Dense;
+use crate::vectorize::DirichletParams;
 
 /// A word of a topic.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +63,12 @@ impl Topic {
     pub fn words(&self) -> Vec<&str> {
         self.top.iter().map(|word| word.word.as_str()).collect()
     }
+}
+
+/// The recipe that finds topics where nobody says another: `count` of them, or as many as `dirichlet` finds by default.
+pub fn usual_recipe(count: Option<usize>) -> String {
+    let count = count.unwrap_or(DirichletParams::default().topics);
+    format!("words(stop=english, min_length=3) | dirichlet({count})")
 }
 
 /// Every topic with its `words` most probable words, heaviest topic first.

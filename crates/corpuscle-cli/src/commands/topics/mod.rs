@@ -13,7 +13,7 @@ use corpuscle::recipe::{Corpus, Model, Recipe};
 use corpuscle::text::Tokens;
 use corpuscle::topics::{
     Coherence, Grouped, Reference, Topic, TopicTable, by_label, closest_documents, describe, layout, over_field,
-    stability,
+    stability, usual_recipe,
 };
 use serde_json::{Value, json};
 
@@ -109,10 +109,7 @@ fn read(data: &[String], args: &Topics, run: &Run) -> anyhow::Result<Vec<Documen
 fn train(args: &Topics, run: &Run) -> anyhow::Result<(Model, Option<Vec<Document>>)> {
     let recipe = match &args.recipe {
         Some(recipe) => Recipe::parse(recipe)?,
-        None => Recipe::parse(&format!(
-            "words(stop=english, min_length=3) | dirichlet({})",
-            args.topics.unwrap_or(corpuscle::vectorize::DirichletParams::default().topics)
-        ))?,
+        None => Recipe::parse(&usual_recipe(args.topics))?,
     };
     if args.recipe.is_some() && args.topics.is_some() {
         return Err(WrongCall("give the number of topics in --recipe or with -n, not both".into()).into());

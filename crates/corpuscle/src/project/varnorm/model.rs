@@ -1,8 +1,7 @@
 //! A fitted `varnorm`: the directions to remove.
 
 use super::super::{ProjectorModel, Weights};
-use crate::matrix::small::subtract_product;
-use crate::matrix::{Dense, Matrix};
+use crate::matrix::{Dense, Matrix, rowwise};
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Error, Result, Run};
 
@@ -85,7 +84,8 @@ impl ProjectorModel for VarNormModel {
         let removed = run.install(|| x.multiply(&self.vectors, &vec![0.0; self.components()]))?;
         let (sparse, mut dense, negative) = x.clone().into_parts();
         if self.is_explicit() {
-            run.install(|| subtract_product(&mut dense, &removed, 0..self.components(), &self.vectors.transpose()));
+            let within = run.install(|| rowwise::multiply_transposed(&removed, &self.vectors))?;
+            dense.values_mut().iter_mut().zip(within.values()).for_each(|(value, within)| *value -= within);
             return Matrix::new(sparse, dense, 0);
         }
         Matrix::new(sparse, dense.beside(&removed)?, negative + self.components())

@@ -33,7 +33,9 @@ use serde::{Deserialize, Serialize};
 use self::step::{Components, Data};
 use super::KmeansParams;
 use crate::matrix::{Csr, Dense};
-use crate::{Error, Result, Run};
+use crate::params::{Checks, Param, Params};
+use crate::store::{StoreReader, StoreWriter};
+use crate::{Error, Result, Run, param};
 
 /// The shape of the components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -84,28 +86,40 @@ pub struct Mixture {
     converged: bool,
 }
 
-impl MixtureParams {
-    /// Checks every value; the error names the one out of range.
-    pub fn check(&self) -> Result<()> {
-        if self.clusters == 0 || self.clusters > 1 << 16 {
-            return Err(Error::parameter("mixture", "clusters", self.clusters, "must be from 1 to 65536"));
-        }
-        if self.steps == 0 {
-            return Err(Error::parameter("mixture", "steps", 0, "must be at least 1"));
-        }
-        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return Err(Error::parameter("mixture", "tolerance", self.tolerance, "must be at least 0"));
-        }
-        if !(self.floor > 0.0 && self.floor.is_finite()) {
-            return Err(Error::parameter("mixture", "floor", self.floor, "must be above 0"));
-        }
-        Ok(())
+impl Params for MixtureParams {
+    const NAME: &'static str = "mixture";
+    const ABOUT: &'static str = "a mixture of Gaussians: how probable each of them is for a row";
+
+    fn table() -> Vec<Param<Self>> {
+        vec![
+            param!("clusters", clusters, "how many components"),
+            param!("covariance", covariance, "shape of the components"),
+            param!("steps", steps, "most steps of expectation and maximisation"),
+            param!("tolerance", tolerance, "stops when a step changes the mean log-likelihood by less than this"),
+            param!("floor", floor, "added to every variance, so that none becomes zero"),
+        ]
     }
 
+    fn check(&self) -> Result<()> {
+        let real = |value: f64| value.is_finite() && value >= 0.0;
+        Checks::of(Self::NAME)
+            .that((1..=1 << 16).contains(&self.clusters), "clusters", &self.clusters, "must be from 1 to 65536")
+            .that(self.steps > 0, "steps", &self.steps, "must be at least 1")
+            .that(real(self.tolerance), "tolerance", &self.tolerance, "must be at least 0")
+            .that(real(self.floor) && self.floor > 0.0, "floor", &self.floor, "must be above 0")
+            .done()
+    }
+}
+
+impl MixtureParams {
     /// Fits the mixture to the rows of `x`, from the clusters k-means finds. A mixture that has not converged after all
     /// its steps is given all the same: see [`Mixture::converged`].
     pub fn fit(&self, x: &Dense, run: &Run) -> Result<Mixture> {
         self.check()?;
+        if x.rows() < self.clusters {
+            let reason = format!("is more than the {} rows there are", x.rows());
+            return Err(Error::parameter(Self::NAME, "clusters", self.clusters, reason));
+        }
         let start = KmeansParams { clusters: self.clusters, ..KmeansParams::default() }.fit(x, run)?;
         self.fit_from(x, &start.clusters, run)
     }
@@ -147,7 +161,35 @@ impl MixtureParams {
     }
 }
 
+/// What is stored beside the arrays.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    covariance: Covariance,
+    constant: f64,
+    likelihoods: Vec<f64>,
+    converged: bool,
+}
+
 impl Mixture {
+    /// How many columns a row must have.
+    pub fn dim(&self) -> usize {
+        self.components.dim()
+    }
+
+    /// Puts the mixture into a store.
+    pub fn save(&self, out: &mut StoreWriter) -> Result<()> {
+        let (covariance, constant) = self.components.save(out);
+        let (likelihoods, converged) = (self.likelihoods.clone(), self.converged);
+        out.put_json("mixture", &Stored { covariance, constant, likelihoods, converged })
+    }
+
+    /// Takes a mixture out of a store, checking it whole.
+    pub fn load(store: &StoreReader<'_>) -> Result<Self> {
+        let Stored { covariance, constant, likelihoods, converged } = store.json("mixture")?;
+        Ok(Mixture { components: Components::load(store, covariance, constant)?, likelihoods, converged })
+    }
+
     /// Whether it stopped because a step changed little, not because there were no more steps.
     pub fn converged(&self) -> bool {
         self.converged
@@ -174,7 +216,7 @@ impl Mixture {
             return Err(Error::Shape { what: "columns of the rows", expected: self.components.dim(), found: x.cols() });
         }
         run.install(|| {
-            let scores = self.components.scores(x);
+            let scores = self.components.scores(x)?;
             let k = self.weights().len();
             let rows: Vec<Vec<(u32, f32)>> = scores
                 .values()

@@ -3,11 +3,12 @@
 use rayon::prelude::*;
 
 use super::{Covariance, MixtureParams};
-use crate::Result;
-use crate::matrix::Dense;
-use crate::matrix::small::{Small, tall_product, transposed_product, weigh_rows};
+use crate::matrix::small::{Small, transposed_product, weigh_rows};
 use crate::matrix::small_cholesky::{Cholesky, dot};
+use crate::matrix::{Dense, rowwise};
+use crate::store::{StoreReader, StoreWriter};
 use crate::words::exponential::exp;
+use crate::{Error, Result};
 
 /// Added to the weight of each component, as scikit-learn does, so that none divides by zero.
 const EMPTY: f64 = 10.0 * f64::EPSILON;
@@ -164,14 +165,46 @@ impl Components {
         means
     }
 
-    pub(super) fn scores(&self, x: &Dense) -> Dense {
-        tall_product(&widened(x, &self.mean, self.covariance), &self.scoring)
+    /// The scores of any rows; a row has the same bits alone and in any company.
+    pub(super) fn scores(&self, x: &Dense) -> Result<Dense> {
+        rowwise::multiply(&widened(x, &self.mean, self.covariance), &self.scoring)
     }
+
+    /// Puts the arrays into a store; gives what is left.
+    pub(super) fn save(&self, out: &mut StoreWriter) -> (Covariance, f64) {
+        let k = self.weights.len();
+        let means: Vec<f64> = (0..k).flat_map(|c| self.means.row(c)).copied().collect();
+        out.put_f64("weights", &[k], &self.weights);
+        out.put_f64("means", &[k, self.dim()], &means);
+        out.put_f64("mean", &[self.dim()], &self.mean);
+        self.scoring.save("scoring", out);
+        (self.covariance, self.constant)
+    }
+
+    /// Takes components out of a store.
+    pub(super) fn load(store: &StoreReader<'_>, covariance: Covariance, constant: f64) -> Result<Self> {
+        let (weights, _) = store.f64s("weights", &[None])?;
+        let (mean, _) = store.f64s("mean", &[None])?;
+        let (k, dim) = (weights.len(), mean.len());
+        if k == 0 || dim == 0 || !constant.is_finite() || weights.iter().any(|weight| !(0.0..=1.0).contains(weight)) {
+            return Err(Error::model("a mixture needs components with weights from 0 to 1"));
+        }
+        let (values, _) = store.f64s("means", &[Some(k), Some(dim)])?;
+        let mut means = Small::zeros(k, dim);
+        values.chunks_exact(dim).enumerate().for_each(|(c, mean)| means.row_mut(c).copy_from_slice(mean));
+        let scoring = Dense::load(store, "scoring", Some(width(dim, covariance)), Some(k))?;
+        Ok(Components { weights, means, mean, scoring, covariance, constant })
+    }
+}
+
+/// Columns of the wide rows.
+fn width(dim: usize, covariance: Covariance) -> usize {
+    if covariance == Covariance::Diagonal { 2 * dim + 1 } else { dim + 1 }
 }
 
 fn widened(x: &Dense, mean: &[f64], covariance: Covariance) -> Dense {
     let dim = x.cols();
-    let width = if covariance == Covariance::Diagonal { 2 * dim + 1 } else { dim + 1 };
+    let width = width(dim, covariance);
     let mut wide = Dense::zeros(x.rows(), width);
     wide.values_mut().par_chunks_mut(width).enumerate().for_each(|(row, to)| {
         for (i, (&value, mean)) in x.row(row).iter().zip(mean).enumerate() {

@@ -47,6 +47,32 @@ fn posteriors_add_up_and_threads_change_no_bit() {
     }
 }
 
+#[test]
+fn a_mixture_comes_back_from_its_file_and_a_row_is_the_same_alone() {
+    use crate::store::tests::round_trip;
+    let (x, run) = (cloud(400), Run::new(2, 2).unwrap());
+    for covariance in KINDS {
+        let mixture = MixtureParams { clusters: 3, covariance, ..Default::default() }.fit(&x, &run).unwrap();
+        let back = round_trip(|out| mixture.save(out).unwrap(), Mixture::load).unwrap();
+        assert_eq!(back, mixture);
+        let all = back.posteriors(&x, 0.0, &run).unwrap();
+        for row in [0, 7, 399] {
+            let alone = back.posteriors(&x.select_rows(&[row]), 0.0, &run).unwrap();
+            assert_eq!(alone.row(0), all.row(row));
+        }
+        let other = round_trip(
+            |out| {
+                mixture.save(out).unwrap();
+                out.put_f64("mean", &[2], &[0.0; 2]);
+            },
+            Mixture::load,
+        );
+        assert!(other.is_err());
+    }
+    let few = MixtureParams { clusters: 9, ..Default::default() }.fit(&cloud(3), &run).unwrap_err();
+    assert!(few.to_string().contains("the 3 rows"), "{few}");
+}
+
 /// What scikit-learn reached from the same clusters.
 #[derive(serde::Deserialize)]
 struct Fixture {
