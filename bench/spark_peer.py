@@ -2,9 +2,10 @@
 
     SPARK_LOCAL_IP=127.0.0.1 python bench/spark_peer.py --documents 1000000 --json out.json
 
-Documents are short messages of 20 classes made of Zipf-distributed words, some of them a class's own; the same for the same number.
-Spark ML is Tokenizer + CountVectorizer + IDF + LinearSVC one-vs-rest. Shows seconds, rows per second, accuracy on documents held out,
-bytes that came back to the driver, and the most memory that the executors' processes had at once.
+Documents are short messages made of Zipf-distributed words, some of them a class's own; the same for the same number. Spark ML is
+Tokenizer + CountVectorizer + IDF + LinearSVC one-vs-rest. Shows seconds, rows per second, accuracy on documents held out, bytes that
+went through shuffles and that came back to the driver (from Spark's event log), passes of a distributed fit, and the most memory that
+one of the executors' processes had. `--recipe` fits another recipe than `tfidf | svm(calibrate=0)`.
 """
 
 import argparse
@@ -15,11 +16,10 @@ import tempfile
 import threading
 import time
 
-CLASSES = 20
 WORDS = 50_000
 
 
-def make(batches):
+def make(batches, classes):
     """Documents of the numbers in `id`."""
     import numpy as np
     import pyarrow as pa
@@ -33,11 +33,11 @@ def make(batches):
         texts, labels = [], []
         for number in ids.tolist():
             draw = np.random.default_rng([7, number])
-            label = int(draw.integers(CLASSES))
+            label = int(draw.integers(classes))
             words = np.searchsorted(steps, draw.random(int(draw.integers(6, 19))))
             own = draw.random(len(words)) < 0.12
             # A class's own words are those of some rank whose number leaves the class's remainder.
-            words = np.where(own, 200 + (words % 400) // CLASSES * CLASSES + label, words)
+            words = np.where(own, 200 + (words % 400) // classes * classes + label, words)
             texts.append(" ".join(names[words]))
             labels.append(float(label))
         yield pa.RecordBatch.from_arrays([pa.array(ids), pa.array(texts), pa.array(labels)], names=["id", "text", "label"])
@@ -79,14 +79,33 @@ class Memory(threading.Thread):
 
 
 def timed(work):
+    """The result, seconds, most memory by kind of process, and when it began and ended."""
     memory = Memory()
     memory.start()
-    started = time.perf_counter()
+    started = time.time()
     result = work()
-    seconds = time.perf_counter() - started
+    ended = time.time()
     memory.over = True
     memory.join()
-    return result, seconds, {kind: round(size / 2**20) for kind, size in memory.most.items()}
+    return result, ended - started, {kind: round(size / 2**20) for kind, size in memory.most.items()}, (started, ended)
+
+
+def moved(folder, spans):
+    """Bytes written to shuffles and sent to the driver by the tasks that ended in each span, from the event log."""
+    found = [{"shuffle_bytes": 0, "returned_bytes": 0} for _ in spans]
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(root, name), encoding="utf-8") as lines:
+                for line in lines:
+                    if '"SparkListenerTaskEnd"' not in line:
+                        continue
+                    task = json.loads(line)
+                    at, metrics = task["Task Info"]["Finish Time"] / 1000, task.get("Task Metrics") or {}
+                    for span, sums in zip(spans, found, strict=True):
+                        if span[0] <= at <= span[1]:
+                            sums["shuffle_bytes"] += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+                            sums["returned_bytes"] += metrics.get("Result Size", 0)
+    return found
 
 
 def main():
@@ -94,12 +113,15 @@ def main():
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
     parser.add_argument("--systems", default="corpuscle,distributed,spark-ml")
+    parser.add_argument("--classes", type=int, default=20)
+    parser.add_argument("--recipe", default="tfidf | svm(calibrate=0)")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
+    log = tempfile.mkdtemp()
     spark = (
         SparkSession.builder.master(arguments.master)
         .config("spark.ui.enabled", "false")
@@ -109,44 +131,64 @@ def main():
         .config("spark.driver.maxResultSize", "2g")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.log.level", "ERROR")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.dir", f"file://{log}")
         .getOrCreate()
     )
     folder = tempfile.mkdtemp()
     held = max(2_000, arguments.documents // 10)
     numbers = spark.range(0, arguments.documents + held, 1, 8)
-    numbers.mapInArrow(make, "id long, text string, label double").write.parquet(f"{folder}/documents")
+    numbers.mapInArrow(lambda batches: make(batches, arguments.classes), "id long, text string, label double").write.parquet(f"{folder}/documents")
     documents = spark.read.parquet(f"{folder}/documents")
     train, test = documents.where(f"id < {arguments.documents}"), documents.where(f"id >= {arguments.documents}")
-    results = []
+    results, spans = [], []
     for system in arguments.systems.split(","):
-        estimator = ours(system) if system != "spark-ml" else theirs()
-        model, fit_seconds, fit_memory = timed(lambda: estimator.fit(train))
+        took = {}
+        estimator = ours(system, arguments.recipe, took) if system != "spark-ml" else theirs()
+        model, fit_seconds, fit_memory, fit_span = timed(lambda: estimator.fit(train))
         right = model.transform(test).where("prediction = label").count()
         # The answers are asked for and thrown away: nothing is written that one of the two would have to write as well.
-        _, seconds, memory = timed(lambda: model.transform(train).select("prediction").write.format("noop").mode("overwrite").save())
+        _, seconds, memory, _ = timed(lambda: model.transform(train).select("prediction").write.format("noop").mode("overwrite").save())
+        spans.append(fit_span)
         results.append(
             {
                 "system": system,
                 "documents": arguments.documents,
+                "classes": arguments.classes,
                 "fit_seconds": round(fit_seconds, 2),
                 "score_rows_per_second": round(arguments.documents / seconds),
                 "accuracy": round(right / held, 4),
                 "fit_mb": fit_memory,
                 "score_mb": memory,
+                **took,
             }
         )
         print(json.dumps(results[-1]), flush=True)
+    spark.stop()
+    for result, bytes_of in zip(results, moved(log, spans), strict=True):
+        result |= bytes_of
+        print(json.dumps({"system": result["system"], **bytes_of}), flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)
-    spark.stop()
 
 
-def ours(system):
-    from corpuscle.spark import TextClassifier
+def ours(system, recipe, took):
+    """The estimator; what a distributed fit took is put into `took`."""
+    from corpuscle.spark import TextClassifier, _distributed
 
+    fit = getattr(_distributed.fit, "plain", _distributed.fit)
+
+    def telling(*given):
+        model, about = fit(*given)
+        took.update(about)
+        return model, about
+
+    telling.plain = fit
+    _distributed.fit = telling
     fitting = "distributed" if system == "distributed" else "driver"
-    return TextClassifier(recipe="tfidf | svm(calibrate=0)", idCol="id", probabilityCol="", fitting=fitting)
+    return TextClassifier(recipe=recipe, idCol="id", probabilityCol="", fitting=fitting)
 
 
 def theirs():

@@ -43,15 +43,15 @@ def test_empty_and_skewed_partitions_change_nothing(spark, frame, rows, trained)
     assert estimator().fit(frame(1).limit(0).union(frame(2))).modelBytes == trained(rows, RECIPE)
 
 
-def kill_once(flag):
-    """A step that ends its own executor the first time it comes to the middle of its documents."""
+def kill_once(flag, middle=1):
+    """A step that ends its own executor the first time it comes to the middle of its documents: to so many batches."""
 
     def step(batches):
         import os
         import signal
 
         for number, batch in enumerate(batches):
-            if number == 1:
+            if number == middle:
                 try:
                     os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
                 except FileExistsError:

@@ -56,6 +56,10 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(elsewhere::count_terms, module)?)?;
     module.add_function(wrap_pyfunction!(elsewhere::merge_terms, module)?)?;
     module.add_function(wrap_pyfunction!(elsewhere::representation_of_counts, module)?)?;
+    module.add_class::<elsewhere::Projection>()?;
+    module.add_function(wrap_pyfunction!(elsewhere::count_gains, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::merge_gains, module)?)?;
+    module.add_function(wrap_pyfunction!(elsewhere::kept_factors, module)?)?;
     module.add_function(wrap_pyfunction!(elsewhere::assemble, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack, module)?)?;
     module.add_function(wrap_pyfunction!(packed::fit_packed, module)?)?;

@@ -63,7 +63,8 @@ class _Fitting(_Scoring, HasLabelCol, HasWeightCol, HasSeed):
     fitting = _param(
         "fitting",
         "where the fit is made: driver (the same bytes as on one machine; the matrix must fit the driver), or distributed (documents "
-        "stay on executors, which hand in sums; for counts, binary or tfidf, then lsi, svm or logistic)",
+        "stay on executors, which hand in sums; for counts, binary or tfidf, then ig, lsi, varnorm, discriminant, dcot and normalize, "
+        "then svm or logistic)",
     )
     sources = _param("sources", "names of the data files, to be kept in the model as the command does", TypeConverters.toListString)
 
@@ -397,7 +398,7 @@ def _fitted(estimator, dataset, label, recipe, updatable):
     if fitting == "distributed":
         if updatable:
             raise ValueError("an updatable model keeps counts of its documents, which then are on executors; fit on the driver")
-        return _distributed.fit(dataset, recipe, text, id_col, label, weight, keep, seed, sources)[0]
+        return _distributed.fit(dataset, recipe, text, id_col, label, weight, keep, seed, precision, sources)[0]
     if fitting != "driver":
         raise ValueError(f"fitting = {fitting!r} must be 'driver' or 'distributed'")
     gathered = _fit.gather(dataset, recipe, text, id_col, label, weight, keep)

@@ -1,7 +1,9 @@
 """The driver's half of distributed fits: iterations that ask for products with the documents and never see one.
 
-`ask(name, **payload)` gives the sum over all blocks of documents of a statistic of :mod:`corpuscle.spark._blocks`.
+Products and sums over all blocks of documents, of statistics of :mod:`corpuscle.spark._blocks`, come from functions handed in.
 """
+
+import warnings
 
 import numpy as np
 
@@ -9,12 +11,12 @@ TOLERANCE = 1e-5
 """How far a product with a singular vector may be off, relative to the largest."""
 
 
-def leading(ask, columns, rank, seed, most=40):
-    """The `rank` largest singular values of the documents and their right vectors, by block Lanczos on XᵀX.
+def leading(times, columns, rank, seed, most=40):
+    """The `rank` largest eigenvalues of a symmetric A without negative ones, and their vectors, by block Lanczos.
 
-    Each step asks for XᵀX times a block of vectors: `columns` × block numbers go out and come back, whatever the number of
-    documents. The space searched is kept orthogonal, and grows until each wanted vector u has
-    ‖XᵀXu − θu‖ ≤ TOLERANCE · θ₁, which holds its value to the square of that.
+    `times(vectors)` gives A times a block of vectors, a sum over the documents: `columns` × block numbers go out and come back,
+    whatever the number of documents. The space searched is kept orthogonal, and grows until each wanted vector u has
+    ‖Au − θu‖ ≤ TOLERANCE · θ₁, which holds its value to the square of that.
     """
     rank = min(rank, columns)
     block = min(columns, max(16, min(64, rank)))
@@ -23,7 +25,7 @@ def leading(ask, columns, rank, seed, most=40):
     products = np.zeros((columns, 0))
     for _ in range(most):
         new = basis[:, products.shape[1] :]
-        products = np.hstack([products, ask("gram_times", vectors=new)])
+        products = np.hstack([products, times(new)])
         small = basis.T @ products
         values, rotation = np.linalg.eigh((small + small.T) / 2)
         order = np.argsort(values)[::-1][:rank]
@@ -42,9 +44,37 @@ def leading(ask, columns, rank, seed, most=40):
         if not alive.any() or basis.shape[1] >= columns:
             break
         basis = np.hstack([basis, more[:, alive]])
-    # The sign that the library gives: the largest entry is positive.
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return np.sqrt(values), vectors * np.where(signs == 0, 1.0, signs)
+    return values, vectors
+
+
+def conjugate(times, right, tolerance, most=300):
+    """Solves A Y = B for all columns of B as one block, A symmetric and positive: Y, and the residual B − AY.
+
+    Conjugate gradients whose residual is kept as an orthonormal block times a small matrix, so that columns which depend on each
+    other, or are solved before others, do no harm. The columns share one Krylov space, so it takes fewer products with A, each a
+    pass over the documents, than column by column. Stops when each column's residual is within `tolerance` of its right-hand side.
+
+    Reference: Dubrulle (2001), "Retooling the method of block conjugate gradients", the variant with QR factorisations.
+    """
+    lengths = np.linalg.norm(right, axis=0)
+    lengths[lengths == 0] = 1.0
+    block, rest = np.linalg.qr(right / lengths)
+    found = np.zeros_like(right)
+    search = block
+    for _ in range(most):
+        if np.linalg.norm(rest, axis=0).max(initial=0.0) <= tolerance:
+            break
+        image = times(search)
+        curved = search.T @ image
+        inverse = np.linalg.inv((curved + curved.T) / 2)
+        found += search @ (inverse @ rest)
+        block, turn = np.linalg.qr(block - image @ inverse)
+        rest = turn @ rest
+        search = block + search @ turn.T
+    else:
+        worst = np.linalg.norm(rest, axis=0).max()
+        warnings.warn(f"the equations were solved to a relative residual of {worst:.1e} only", stacklevel=2)
+    return found * lengths, (block @ rest) * lengths
 
 
 def newton(ask, shape, penalty, gap, tolerance=5e-4, most=100):

@@ -6,7 +6,6 @@ from collections import OrderedDict
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import sparse
 
 from corpuscle import _native
 
@@ -303,10 +302,8 @@ def count(batches, recipe, text, keep):
         yield pa.RecordBatch.from_arrays([pa.array([_native.merge_terms(parts, run)], pa.binary())], names=["counts"])
 
 
-def block(table, source, classes, keep):
-    """The documents of a block in the order of their keys: rows of the representation, classes and counts as bytes."""
-    from corpuscle._input import matrix_out
-
+def block(table, classes, keep):
+    """The documents of a block in the order of their keys: texts, classes and counts."""
     table = table.combine_chunks()
     number = table.column("block")[0].as_py()
     texts = Texts(_one(table.column("text")), "text", keep)
@@ -320,55 +317,137 @@ def block(table, source, classes, keep):
     # Labelled documents first, each kind in the order of its keys; equal keys by text and label, so that no order is left open.
     told = texts.column.to_pylist()
     here.sort(key=lambda row: (labels[row] is None, keys[row], told[row], labels[row] or "", weights[row]))
-    run = _native.Run(_native.DEFAULT_SEED, 1)
-    rows = matrix_out(model_of(source).represent(_native.Texts(texts.column.take(pa.array(here, pa.int64()))), run))
-    rows = sparse.csr_matrix(rows)
     labelled = [row for row in here if labels[row] is not None]
     codes = np.array([known[labels[row]] for row in labelled], dtype=np.int32)
-    arrays = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32), codes, weights[labelled])
-    columns = [pa.array([number], pa.int64()), pa.array([rows.shape[1]], pa.int64())]
-    columns += [pa.array([array.tobytes()], pa.binary()) for array in arrays]
-    return pa.Table.from_arrays(columns, names=["block", "columns", "indptr", "indices", "values", "codes", "counts"])
+    columns = [
+        pa.array([number], pa.int64()),
+        _list_of(texts.column.take(pa.array(here, pa.int64())).cast(pa.string())),
+        pa.array([codes.tobytes()], pa.binary()),
+        pa.array([weights[labelled].tobytes()], pa.binary()),
+    ]
+    return pa.Table.from_arrays(columns, names=["block", "texts", "codes", "counts"])
 
 
 def _one(column):
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
+ROWS = {
+    "terms": np.int32,
+    "indptr": np.int64,
+    "indices": np.int32,
+    "values": np.float32,
+    "dense": np.float32,
+    "codes": np.int32,
+    "counts": np.float64,
+}
+"""The arrays of a block of rows, as bytes; `indices` are places among `terms`."""
+ROWS_SCHEMA = "block long, columns long, negative long, " + ", ".join(f"{name} binary" for name in ROWS)
+
+
+def rows(batches, source):
+    """Blocks of texts as rows of a model's representation; blocks whose documents were all left out are none."""
+    model = model_of(source)
+    run = _native.Run(_native.DEFAULT_SEED, 1)
+    for batch in batches:
+        number, texts, codes, counts = (batch.column(batch.schema.get_field_index(name)) for name in ("block", "texts", "codes", "counts"))
+        for at in range(batch.num_rows):
+            if len(texts[at]):
+                yield _rows(number[at].as_py(), texts[at].values, codes[at].as_py(), counts[at].as_py(), model, run)
+
+
+def _rows(number, texts, codes, counts, model, run):
+    some, dense, negative = model.represent(_native.Texts(texts), run)
+    n = len(texts)
+    if some is None:
+        some = (np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0)
+    dense = np.zeros((n, 0), np.float32) if dense is None else dense
+    indptr, indices, values, columns = some
+    terms, places = np.unique(indices, return_inverse=True)
+    arrays = (terms, indptr, places, values, dense)
+    bytes_of = [np.ascontiguousarray(array, dtype=kind).tobytes() for array, kind in zip(arrays, ROWS.values(), strict=False)]
+    numbers = (number, columns + dense.shape[1], negative)
+    return pa.RecordBatch.from_arrays(
+        [*(pa.array([value], pa.int64()) for value in numbers), *(pa.array([data], pa.binary()) for data in [*bytes_of, codes, counts])],
+        names=["block", "columns", "negative", *ROWS],
+    )
+
+
 def _blocks(batches):
     from corpuscle.spark._blocks import Block, rows_of
 
-    kinds = {"indptr": np.int64, "indices": np.int32, "values": np.float32, "codes": np.int32, "counts": np.float64}
     for batch in batches:
-        for row in batch.to_pylist():
-            arrays = {name: np.frombuffer(row[name], dtype=kind) for name, kind in kinds.items()}
-            rows = rows_of(arrays["indptr"], arrays["indices"], arrays["values"], row["columns"])
-            yield row["block"], Block(rows, arrays["codes"], arrays["counts"])
+        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
+        for at in range(batch.num_rows):
+            number, width, negative = (columns[name][at].as_py() for name in ("block", "columns", "negative"))
+            arrays = {name: np.frombuffer(columns[name][at].as_buffer(), dtype=kind) for name, kind in ROWS.items()}
+            found = rows_of(arrays["indptr"], arrays["indices"], arrays["values"], len(arrays["terms"]))
+            dense = arrays["dense"].reshape(found.shape[0], -1).astype(np.float64) if len(arrays["dense"]) else None
+            yield number, Block(width, arrays["terms"], found, dense, negative, arrays["codes"], arrays["counts"])
 
 
-def measure(batches):
-    """A row for each block: its number and :func:`corpuscle.spark._blocks.sizes`."""
+def measure(batches, classes):
+    """A row for each block: its number, how its columns are made up, and :func:`corpuscle.spark._blocks.sizes`."""
     from corpuscle.spark import _blocks as statistics
 
     for number, block in _blocks(batches):
-        sizes = statistics.sizes(block)
+        sizes = statistics.sizes(block, classes)
+        make = (number, block.columns, 0 if block.dense is None else block.dense.shape[1], block.negative)
         yield pa.RecordBatch.from_arrays(
-            [pa.array([number], pa.int64()), pa.array([sizes.tolist()], pa.list_(pa.float64()))], names=["block", "sizes"]
+            [*(pa.array([value], pa.int64()) for value in make), pa.array([sizes.tolist()], pa.list_(pa.float64()))],
+            names=["block", "columns", "dense", "negative", "sizes"],
         )
 
 
-def reduce(batches, name, payload, steps):
+def reduce(batches, name, payload, shapes, steps):
     """One row: the sum of a statistic over a partition's blocks, each part in whole multiples of its step."""
     from corpuscle.spark import _blocks as statistics
 
     total = None
     for _, block in _blocks(batches):
         found = getattr(statistics, name)(block, **payload)
-        found = [statistics.whole(part, step) for part, step in zip(found, steps, strict=True)]
-        total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
+        total = [None] * len(found) if total is None else total
+        total = [statistics.add(*four) for four in zip(total, found, shapes, steps, strict=True)]
     if total is not None:
+        yield _parts(total)
+
+
+def _parts(total):
+    return pa.RecordBatch.from_arrays([pa.array([[part.tobytes() for part in total]], pa.list_(pa.binary()))], names=["parts"])
+
+
+def add_up(table):
+    """The sums of several partitions as one: whole numbers, so that groups and order change nothing."""
+    total = None
+    for parts in table.column("parts"):
+        arrays = [np.frombuffer(part.as_buffer(), dtype=np.int64) for part in parts.values]
+        total = [array.copy() for array in arrays] if total is None else [a + b for a, b in zip(total, arrays, strict=True)]
+    return pa.Table.from_batches([_parts(total)])
+
+
+def gains(batches, classes):
+    """One row: the counts by term and class of a partition's labelled documents."""
+    run = _native.Run(_native.DEFAULT_SEED, 1)
+    parts = []
+    for _, block in _blocks(batches):
+        known = block.labelled.rows
+        indices = block.terms[known.indices].astype(np.int32)
+        given = (known.indptr.astype(np.int64), indices, known.data.astype(np.float32), block.columns)
+        parts.append(_native.count_gains(given, np.array(block.codes), classes, run))
+        if len(parts) >= 16:
+            parts = [_native.merge_gains(parts, run)]
+    if parts:
+        yield pa.RecordBatch.from_arrays([pa.array([_native.merge_gains(parts, run)], pa.binary())], names=["counts"])
+
+
+def sample(batches, most):
+    """The first rows of each block that comes: their columns and values."""
+    for number, block in _blocks(batches):
+        rows = block.rows[:most]
+        arrays = (rows.indptr.astype(np.int64), block.terms[rows.indices].astype(np.int32), rows.data)
         yield pa.RecordBatch.from_arrays(
-            [pa.array([[part.tobytes() for part in total]], pa.list_(pa.binary()))], names=["parts"]
+            [pa.array([number], pa.int64()), *(pa.array([array.tobytes()], pa.binary()) for array in arrays)],
+            names=["block", "indptr", "indices", "values"],
         )
 
 

@@ -24,7 +24,7 @@ mod varnorm;
 
 pub use crate::vectorize::Columns;
 pub use class_spaces::ClassSpacesModel;
-pub use dcot::{DcotModel, DcotParams, Rank, Select, Solver, Terms, Weight};
+pub use dcot::{DcotModel, DcotParams, FoundLayer, Rank, Select, Solver, Terms, Weight};
 pub use discriminant::{DiscriminantModel, DiscriminantParams};
 pub use gain_counts::GainCounts;
 pub use information_gain::{InformationGainModel, InformationGainParams};

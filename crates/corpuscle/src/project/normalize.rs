@@ -51,7 +51,7 @@ impl Projector for NormalizeParams {
     const MAKES: Columns = Columns::Same;
 
     fn fit(&self, x: &Matrix, _: &Target<'_>, run: &Run) -> Result<(NormalizeModel, Matrix)> {
-        let model = NormalizeModel { columns: x.cols() };
+        let model = NormalizeModel::new(x.cols());
         let rows = model.transform(x, run)?;
         Ok((model, rows))
     }
@@ -62,6 +62,11 @@ impl Projector for NormalizeParams {
 }
 
 impl NormalizeModel {
+    /// For rows of so many columns; there is nothing else to learn.
+    pub fn new(columns: usize) -> Self {
+        NormalizeModel { columns }
+    }
+
     /// Takes a model out of a store.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let columns = usize::try_from(store.u64s("columns", Some(1))?[0]);

@@ -67,6 +67,7 @@
 //! ```
 
 mod choose;
+mod elsewhere;
 mod factor;
 mod fit;
 mod gradient;
@@ -78,6 +79,7 @@ mod scatter;
 mod tests;
 mod weights;
 
+pub use elsewhere::FoundLayer;
 pub use model::DcotModel;
 
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::super::projector::gradient_of_product;
 use super::super::{ProjectorModel, Weights};
 use crate::matrix::{Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// The directions that tell classes apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,17 @@ pub struct DiscriminantModel {
 impl DiscriminantModel {
     pub(super) fn new(vectors: Dense, offset: Vec<f32>, ratios: Vec<f64>, shrinkage: f64) -> Self {
         DiscriminantModel { vectors, offset, ratios, shrinkage }
+    }
+
+    /// A model whose directions (a row for each input column) were found elsewhere, with what brings the documents' mean to 0 in
+    /// each, its ratio of variances, and the shrinkage used.
+    pub fn from_parts(vectors: Dense, offset: Vec<f32>, ratios: Vec<f64>, shrinkage: f64) -> Result<Self> {
+        for found in [offset.len(), ratios.len()] {
+            if found != vectors.cols() {
+                return Err(Error::Shape { what: "values of the directions", expected: vectors.cols(), found });
+            }
+        }
+        Ok(Self::new(vectors, offset, ratios, shrinkage))
     }
 
     /// How many directions there are.

@@ -33,6 +33,27 @@ impl VarNormModel {
         VarNormModel { vectors, eigenvalues, make: Make::of(x) }
     }
 
+    /// A model whose directions were found elsewhere, for rows of so many sparse and dense columns, `negative` of which count
+    /// negatively. `vectors` has a row for each column, as weights: what is removed of a document is its plain product with them.
+    pub fn from_parts(
+        vectors: Dense,
+        eigenvalues: Vec<f64>,
+        sparse: usize,
+        dense: usize,
+        negative: usize,
+    ) -> Result<Self> {
+        for (what, expected, found) in [
+            ("rows of the directions", sparse + dense, vectors.rows()),
+            ("eigenvalues of the directions", vectors.cols(), eigenvalues.len()),
+            ("negative columns for varnorm", negative.min(dense), negative),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        Ok(VarNormModel { vectors, eigenvalues, make: Make { sparse, dense, negative } })
+    }
+
     /// Whether projected rows are written out: dense ones without columns that count negatively are.
     fn is_explicit(&self) -> bool {
         self.make.sparse == 0 && self.make.negative == 0
