@@ -311,12 +311,10 @@ mod tests {
         let texts_of = Texts::of_words(&tokens, &names, params.window);
         let given = params.neighbours(&texts_of, 6, &Run::new(1, 1).unwrap()).unwrap();
         let expected = by_definition(&texts, &names, params.window);
-        for term in 0..6 {
-            let sum: f64 = expected[term].iter().filter(|&&pmi| pmi > 0.0).sum();
-            let positive: Vec<(u32, f64)> = (0..6)
-                .filter(|&near| expected[term][near] > 0.0)
-                .map(|near| (near as u32, expected[term][near] / sum))
-                .collect();
+        for (term, pmi) in expected.iter().enumerate() {
+            let sum: f64 = pmi.iter().filter(|&&pmi| pmi > 0.0).sum();
+            let positive: Vec<(u32, f64)> =
+                (0u32..).zip(pmi).filter(|(_, pmi)| **pmi > 0.0).map(|(near, pmi)| (near, pmi / sum)).collect();
             let (near, found) = given.row(term);
             assert_eq!(near, positive.iter().map(|&(near, _)| near).collect::<Vec<_>>(), "{term}");
             assert!(found.iter().zip(&positive).all(|(found, (_, share))| (f64::from(*found) - share).abs() < 1e-6));
