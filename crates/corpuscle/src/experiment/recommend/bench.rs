@@ -24,6 +24,8 @@ const SAMPLE: f64 = 0.1;
 const FITS_OF_VOTE: f64 = 3.0;
 /// Members of a vote at most.
 const MEMBERS: usize = 3;
+/// Fewest labelled documents in a sample, as far as there are that many.
+const FEWEST_SAMPLED: usize = 200;
 /// A fit with calibration, which the final model has and the folds have not, against one without.
 const CALIBRATION: f64 = 2.0;
 
@@ -126,9 +128,12 @@ impl<'a> Bench<'a> {
         Ok(self.objective.value(&outcome))
     }
 
-    /// About a tenth of the labelled rows and of the others.
+    /// About a tenth of the labelled rows and of the others; of few labels all, because a tenth of a few of each class is none.
     fn sample_rows(&self) -> Result<Vec<usize>> {
-        let (labelled, _) = hold_out(self.labels, SAMPLE, self.run.seed())?;
+        let (mut labelled, _) = hold_out(self.labels, SAMPLE, self.run.seed())?;
+        if labelled.len() < FEWEST_SAMPLED {
+            labelled = self.labels.labelled_rows();
+        }
         let every = (1.0 / SAMPLE) as usize;
         let unlabelled = (0..self.labels.len()).filter(|&row| self.labels.of(row).is_none()).step_by(every);
         let mut rows: Vec<usize> = labelled.into_iter().chain(unlabelled).collect();

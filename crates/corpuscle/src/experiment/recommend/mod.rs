@@ -222,6 +222,21 @@ mod tests {
     }
 
     #[test]
+    fn one_or_two_labels_a_class_are_compared_too() {
+        // So many documents that times are told from a sample, and so few labels of each class that a tenth of them is none.
+        let documents: Vec<Document> = (0..1600usize)
+            .map(|n| {
+                let class = n % 40;
+                let document =
+                    Document::new(n.to_string(), format!("word{class} near{} some text {}", class % 20, n % 7));
+                if n < 60 { document.labelled(format!("c{class}")) } else { document }
+            })
+            .collect();
+        let found = look(&documents, 20.0);
+        assert!(found.folds > 0 && found.standings[0].fate == Fate::Finished, "{found:?}");
+    }
+
+    #[test]
     fn without_time_or_data_the_plain_recipe_is_named() {
         let documents = demo().unwrap().train;
         for found in [look(&documents, 0.0), look(&documents[..10], 9.0), look(&[], 9.0)] {
