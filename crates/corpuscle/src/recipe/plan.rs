@@ -147,6 +147,16 @@ impl Recipe {
         self.classifier.as_ref().map(|stage| stage.name())
     }
 
+    /// Whether several recipes decide together in it.
+    pub fn is_vote(&self) -> bool {
+        self.classifier.as_ref().is_some_and(|stage| !stage.members().is_empty())
+    }
+
+    /// Whether unlabelled documents teach its classifier something.
+    pub fn self_trains(&self) -> bool {
+        self.classifier.as_ref().is_some_and(|stage| stage.self_trains())
+    }
+
     pub(super) fn any_classifier(&self) -> Option<&dyn AnyClassifier> {
         self.classifier.as_deref()
     }

@@ -28,6 +28,8 @@ const MEMBERS: usize = 3;
 const FEWEST_SAMPLED: usize = 200;
 /// A fit with calibration, which the final model has and the folds have not, against one without.
 const CALIBRATION: f64 = 2.0;
+/// The same for one that trains itself, whose folds are also walked to see whether that helps.
+const CALIBRATION_OF_SELF_TRAINING: f64 = 6.0;
 
 /// The candidates, the documents and the clock.
 pub(super) struct Bench<'a> {
@@ -196,7 +198,10 @@ impl Referee for Bench<'_> {
         let mut members: Vec<usize> = Vec::new();
         for &candidate in best {
             let body = |candidate: usize| self.recipes[candidate].representation().to_string();
-            if members.len() < MEMBERS && !members.iter().any(|&known| body(known) == body(candidate)) {
+            if members.len() < MEMBERS
+                && !self.recipes[candidate].is_vote()
+                && !members.iter().any(|&known| body(known) == body(candidate))
+            {
                 members.push(candidate);
             }
         }
@@ -221,7 +226,11 @@ impl Referee for Bench<'_> {
 
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64 {
         let folds = self.folds.len() as f64;
-        let calibration = if self.objective == Objective::Accuracy { CALIBRATION } else { 1.0 };
+        let calibration = match self.objective {
+            Objective::Accuracy if self.recipes[candidate].self_trains() => CALIBRATION_OF_SELF_TRAINING,
+            Objective::Accuracy => CALIBRATION,
+            Objective::MicroF1 => 1.0,
+        };
         // Folds on a shared representation have not paid for it, the model will.
         let shared = self.shared(candidate).map_or(0.0, |known| self.represented[known].seconds);
         shared + fold * calibration * folds / (folds - 1.0).max(1.0)
