@@ -1,10 +1,11 @@
-"""Kills `corpuscle label` at random moments and looks whether every acknowledged label is there, exactly once.
+"""Kills `corpuscle label` and `corpuscle train` at random moments: every acknowledged label is there exactly once, a model file is old or new.
 
     python3 bench/kill.py target/release/corpuscle [ROUNDS] [--seed N]
 
 Each round starts the server on the same store, labels from three threads at once, kills it (SIGKILL) after a random time, and reads the
 store: what was acknowledged must be there as the document's label, each acknowledged event must be there once, and SQLite's integrity check
-must pass. Only the standard library.
+must pass. Then it trains one of two models over a file that has the other, kills that too, and the file must be one of the two, byte by byte.
+Only the standard library.
 """
 
 import argparse
@@ -54,6 +55,11 @@ def check(store, acknowledged):
     return len(rows)
 
 
+def train(binary, folder, name, model):
+    data = str(folder / f"{name}.jsonl")
+    return subprocess.Popen([binary, "train", data, "--recipe", "tfidf-svm", "-o", str(model), "-q"], stdout=subprocess.DEVNULL)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
@@ -66,7 +72,15 @@ def main():
         pile, store = folder / "pile.jsonl", folder / "labels.db"
         rows = (json.dumps({"id": str(n), "text": f"{random.choice(CLASSES)} thing number {n}"}) for n in range(DOCUMENTS))
         pile.write_text("\n".join(rows), encoding="utf-8")
-        acknowledged, written = [], 0
+        wholes, model, seconds = {}, folder / "a.model", 0.0
+        for name in "ab":
+            rows = (json.dumps({"text": f"{name} {c} thing {n}", "label": c}) for n in range(300) for c in CLASSES)
+            (folder / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+            began = time.monotonic()
+            assert train(options.binary, folder, name, model).wait() == 0
+            seconds = time.monotonic() - began
+            wholes[name] = model.read_bytes()
+        acknowledged, written, replaced = [], 0, 0
         for turn in range(1, options.rounds + 1):
             command = [options.binary, "label", str(pile), "-o", str(store), "-q"]
             server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -84,8 +98,15 @@ def main():
                 thread.join()
             server.stdout.close()
             written = check(store, acknowledged)
+            before = model.read_bytes()
+            training = train(options.binary, folder, random.choice("ab"), model)
+            time.sleep(random.uniform(0.0, 1.1 * seconds))
+            training.send_signal(signal.SIGKILL)
+            training.wait()
+            assert model.read_bytes() in wholes.values(), "the model file is torn"
+            replaced += model.read_bytes() != before
             if turn % 50 == 0 or turn == options.rounds:
-                print(f"{turn} rounds: {len(acknowledged)} acknowledged, {written} written, none lost, store sound", flush=True)
+                print(f"{turn} rounds: {len(acknowledged)} acknowledged, {written} written, none lost, store sound; model replaced {replaced} times, never torn", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Sends malformed requests to a server and fails on any answer of 500 or more, or when it stops answering.
 
-    python3 bench/malformed.py ADDRESS [COUNT] [--seed N]
+    python3 bench/malformed.py ADDRESS [COUNT] [--seed N] [--threads 8]
 
 ADDRESS is the line that `corpuscle serve` or `corpuscle label` prints first. Bodies are valid ones with bytes changed, cut or repeated, values of
 other types, and bytes of chance; heads have odd methods, paths, lengths and lines. Only the standard library.
@@ -8,6 +8,7 @@ other types, and bytes of chance; heads have odd methods, paths, lengths and lin
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import random
 import socket
@@ -30,7 +31,7 @@ GETS = ["/", "/v1/next?author=x", "/v1/labels?offset=1&limit=2", "/v1/documents?
 ODD = [None, True, -1, 0, 2**63, 2**64, 1e308, 1.5, "", "\u0000", "x" * 5000, [], {}, [[]], [None], {"a": {}}, "\ud83d\ude00", "' OR 1=1 --", "\"*"]
 
 
-def mutated(data):
+def mutated(random, data):
     data = bytearray(data)
     for _ in range(random.randint(1, 4)):
         kind, at = random.randrange(5), random.randrange(len(data) + 1)
@@ -47,22 +48,22 @@ def mutated(data):
     return bytes(data)
 
 
-def body(value):
+def body(random, value):
     if random.random() < 0.4 and isinstance(value, dict):
         value = dict(value)
         value[random.choice(list(value))] = random.choice(ODD)
         return json.dumps(value).encode()
-    return mutated(json.dumps(value).encode())
+    return mutated(random, json.dumps(value).encode())
 
 
-def request(host, token):
+def request(random, host, token):
     if random.random() < 0.7:
         path = random.choice(list(POSTS))
-        method, data = "POST", body(POSTS[path])
+        method, data = "POST", body(random, POSTS[path])
     else:
         method, path, data = "GET", random.choice(GETS), b""
     if random.random() < 0.2:
-        path = urllib.parse.quote(mutated(path.encode()), safe="/?&=%")
+        path = urllib.parse.quote(mutated(random, path.encode()), safe="/?&=%")
     if random.random() < 0.05:
         method = random.choice(["PUT", "DELETE", "OPTIONS", "TRACE", "HEAD", "X" * 40, "get"])
     lines = [f"Host: {host}", f"Authorization: Bearer {token}", f"Content-Length: {len(data)}", "Connection: close"]
@@ -73,7 +74,11 @@ def request(host, token):
         ]))
     head = f"{method} {path} HTTP/1.1\r\n" + "".join(line + "\r\n" for line in lines) + "\r\n"
     whole = head.encode("latin-1", "replace") + data
-    return mutated(whole) if random.random() < 0.1 else whole
+    return mutated(random, whole) if random.random() < 0.1 else whole
+
+
+# Seconds to wait for an answer: one that was cut short gets none until the server's own patience ends.
+PATIENCE = 0.3
 
 
 def ask(host, data):
@@ -81,7 +86,7 @@ def ask(host, data):
     with socket.create_connection((name, int(port)), timeout=60) as stream:
         try:
             stream.sendall(data)
-            stream.settimeout(1.0)
+            stream.settimeout(PATIENCE)
             answer = stream.recv(12)[9:12].decode("latin-1")
             return answer or "closed"
         except TimeoutError:
@@ -96,19 +101,25 @@ def main():
     parser.add_argument("address")
     parser.add_argument("count", nargs="?", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=8)
     options = parser.parse_args()
-    random.seed(options.seed)
     parts = urllib.parse.urlsplit(options.address)
     token = urllib.parse.parse_qs(parts.query)["token"][0]
-    statuses = collections.Counter()
-    for _ in range(options.count):
-        data = request(parts.netloc, token)
-        status = ask(parts.netloc, data)
-        statuses[status] += 1
-        assert not status.startswith("5"), data
+
+    def send(number):
+        chance, statuses = random.Random(options.seed * 1000 + number), collections.Counter()
+        for _ in range(options.count // options.threads):
+            data = request(chance, parts.netloc, token)
+            status = ask(parts.netloc, data)
+            statuses[status] += 1
+            assert not status.startswith("5"), data
+        return statuses
+
+    with concurrent.futures.ThreadPoolExecutor(options.threads) as threads:
+        statuses = sum(threads.map(send, range(options.threads)), collections.Counter())
     well = ask(parts.netloc, f"GET /readyz HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n".encode())
     assert well == "200", "it no longer answers"
-    print(f"{options.count} requests, none answered 500 or more:", dict(statuses.most_common()))
+    print(f"{statuses.total()} requests, none answered 500 or more:", dict(statuses.most_common()))
 
 
 if __name__ == "__main__":

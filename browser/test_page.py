@@ -89,6 +89,11 @@ def until(page, wanted, arg=None, timeout=30000):
         page.wait_for_timeout(20)
 
 
+# What sticks out of its card at the right.
+OUTSIDE = """[...document.querySelectorAll('.card *')].filter(e => e.offsetParent && !e.closest('.text, .chart')
+    && e.getBoundingClientRect().right > e.closest('.card').getBoundingClientRect().right + 1).map(e => e.outerHTML.slice(0, 100))"""
+
+
 def current(page):
     return page.locator("#doc-id").inner_text()
 
@@ -235,6 +240,7 @@ def test_every_view_fits_and_has_names(browser, start, pile, width, scheme):
         picture(page, f"{view}-{width}-{scheme}")
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{view} is {wide} px wide"
+        assert page.evaluate(OUTSIDE) == [], view
         assert axe(page) == [], view
     page.click("nav.tabs button[data-view=label]")
     page.keyboard.press("?")
@@ -260,6 +266,7 @@ def test_a_text_is_pasted_and_explained(browser, start, demo, tmp_path, width, s
     assert page.locator("#marked mark").count() > 0 and page.locator("#near li").count() > 0
     picture(page, f"serve-{width}-{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(OUTSIDE) == []
     assert axe(page) == [] and not page.faults, page.faults
 
 

@@ -23,6 +23,8 @@ struct Counted {
     predictions: BTreeMap<(String, String), u64>,
     /// Model: (documents with a p-value, those at 0.05 or less).
     novelty: BTreeMap<String, (u64, u64)>,
+    /// Model: (unknown words, words) of the texts sampled.
+    words: BTreeMap<String, (u64, u64)>,
     reloads: BTreeMap<(String, bool), u64>,
 }
 
@@ -65,6 +67,14 @@ impl Metrics {
                     *strange += u64::from(p <= 0.05);
                 }
             }
+        });
+    }
+
+    /// The words of a text were counted, and those the model does not know.
+    pub(crate) fn sampled(&self, model: &str, unknown: u64, all: u64) {
+        self.with(|counted| {
+            let sums = counted.words.entry(model.to_string()).or_default();
+            *sums = (sums.0 + unknown, sums.1 + all);
         });
     }
 
@@ -127,6 +137,15 @@ impl Counted {
         for (model, (all, _)) in &self.novelty {
             let _ = writeln!(out, "{name}{{model=\"{}\"}} {all}", escaped(model));
         }
+        let (name, all) = ("corpuscle_unknown_words_total", "corpuscle_sampled_words_total");
+        head(out, name, "Words the model does not know, of corpuscle_sampled_words_total.", "counter");
+        for (model, (unknown, _)) in &self.words {
+            let _ = writeln!(out, "{name}{{model=\"{}\"}} {unknown}", escaped(model));
+        }
+        head(out, all, "Words of the texts whose words were counted.", "counter");
+        for (model, (_, words)) in &self.words {
+            let _ = writeln!(out, "{all}{{model=\"{}\"}} {words}", escaped(model));
+        }
         let name = "corpuscle_reloads_total";
         head(out, name, "Times a replaced model file was read, by whether it could be.", "counter");
         for ((model, well), count) in &self.reloads {
@@ -158,6 +177,8 @@ mod tests {
         metrics.answered("/v1/predict", 200, Duration::from_millis(200));
         metrics.predicted("m", [(Some("a \"b\"\n"), Some(0.01)), (None, None)].into_iter());
         metrics.reloaded("m", false);
+        metrics.sampled("m", 2, 10);
+        metrics.sampled("m", 1, 5);
         let text = metrics.text(&[("corpuscle_waiting", "Waiting.", 3.0)]);
         for line in [
             "corpuscle_requests_total{route=\"/v1/predict\",status=\"200\"} 2",
@@ -165,6 +186,8 @@ mod tests {
             "corpuscle_request_seconds_bucket{route=\"/v1/predict\",le=\"+Inf\"} 2",
             "corpuscle_predictions_total{model=\"m\",label=\"a \\\"b\\\"\\n\"} 1",
             "corpuscle_novel_documents_total{model=\"m\"} 1",
+            "corpuscle_unknown_words_total{model=\"m\"} 3",
+            "corpuscle_sampled_words_total{model=\"m\"} 15",
             "corpuscle_reloads_total{model=\"m\",loaded=\"false\"} 1",
             "corpuscle_waiting 3",
         ] {

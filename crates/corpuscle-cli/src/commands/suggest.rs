@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Suggest, everywhere: &Everywhere, run: &Run) -> anyhow:
 /// What a model says of the documents, when it has learnt from enough labels to be asked.
 fn ask(model: &Model, documents: &[Document], run: &Run) -> anyhow::Result<Option<Doubt>> {
     let (labelled, classes) = (model.metadata().about.labelled, model.classes().len());
-    if labelled < SuggestParams::default().labels_per_class * classes {
+    if !SuggestParams::default().is_enough(labelled, classes) {
         run.warn(&format!(
             "the model has learnt from {labelled} labels of {classes} classes, too few to be asked what it wavers about"
         ));

@@ -6,6 +6,7 @@ mod browser;
 mod columns;
 mod comparing;
 mod corpora;
+mod drifting;
 mod embedding;
 mod everyday;
 mod explaining;

@@ -13,7 +13,7 @@ use corpuscle::Run;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::order::{self, Choosing, Why};
+use super::order::{self, Why};
 use super::store::check_name;
 use super::{Labelling, ours};
 use crate::refusal::Refusal;
@@ -59,24 +59,17 @@ impl Chooser {
             && !done(*place)
         {
             *since = Instant::now();
-            return Some((*place, *why));
+            return Some((*place, why.clone()));
         }
         shown.to.remove(author);
         shown.to.retain(|_, (_, _, since)| since.elapsed() < LEASE);
         let free = |place: u32| !done(place) && !shown.to.values().any(|(other, ..)| *other == place);
-        let learnt = labelling.learner.learnt();
-        let choosing = Choosing {
-            shuffled: &self.shuffled,
-            clusters: labelling.learner.prepared().map(|prepared| &prepared.clusters),
-            doubtful: learnt.as_ref().map_or(&[], |learnt| &learnt.doubtful),
-            labelled: pile.labelled().count(),
-            classes: pile.classes().len(),
-        };
+        let suggested = labelling.learner.suggested();
         // Labels of an earlier start count as shown, so that the turns go on.
-        let turn = shown.count.max(choosing.labelled);
-        let (place, why) = choosing.next(turn, pile.labelled().map(|(place, _)| place), free)?;
+        let turn = shown.count.max(pile.labelled().count());
+        let (place, why) = order::next(&self.shuffled, suggested.as_ref().map(|list| list.as_slice()), turn, free)?;
         shown.count = turn + 1;
-        shown.to.insert(author.to_string(), (place, why, Instant::now()));
+        shown.to.insert(author.to_string(), (place, why.clone(), Instant::now()));
         Some((place, why))
     }
 }
@@ -105,7 +98,8 @@ pub(super) fn choose(labelling: &Labelling, author: &str) -> Result<Value, Refus
     };
     let mut document = show(labelling, place, author)?;
     document["why"] = json!(why.name());
-    document["about"] = json!(why.about());
+    let text = document["text"].as_str().unwrap_or_default();
+    document["about"] = json!(labelling.learner.in_words_of(text, why).about());
     Ok(document)
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::choose;
-use super::learner::{Guess, Learnt};
+use super::learn::{Guess, Learnt};
 use super::store::{Pile, Standing};
 use super::{Labelling, ours};
 use crate::refusal::Refusal;

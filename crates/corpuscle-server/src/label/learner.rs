@@ -1,29 +1,30 @@
 //! The model that learns along, on threads of its own.
 //!
 //! Once: the pile is cut into words, represented (tf-idf beside 100 dimensions of LSI: learnt from all documents, labels or
-//! not), clustered for [`order`](super::order), and laid out as a map. Then, whenever labels have changed: a classifier over that
+//! not), prepared for [suggestions](Suggester), and laid out as a map. Then, whenever labels have changed: a classifier over that
 //! representation is fitted again, which takes a moment because the representation stands; every document is predicted; and labels
 //! are held out fold by fold to see which the others contradict and how often the model is right. What comes of it is handed over
-//! as a whole ([`Learnt`]); who answers requests never waits for a fit.
+//! as a whole ([`Learnt`]), and so is the next batch of suggestions; who answers requests never waits for a fit.
 //!
 //! What a class is about stands among the documents as one more document with that label, so that names and descriptions
 //! work before the first label.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use corpuscle::Run;
-use corpuscle::corpus::{Labels, blocks};
+use corpuscle::corpus::Labels;
+use corpuscle::experiment::{Doubt, Reason, SuggestParams, Suggester, Suggestion};
 use corpuscle::matrix::Matrix;
-use corpuscle::metrics::Proportion;
-use corpuscle::recipe::{Corpus, Model, Recipe, Represented};
+use corpuscle::recipe::{Corpus, Recipe, Represented};
 use corpuscle::report::map::MapParams;
+use corpuscle::text::WordsParams;
 use serde_json::json;
 
-use super::order::Clusters;
+use super::learn::{Learnt, learn, recipe};
+use super::order::Why;
 use super::store::{Act, Change, Store};
 use crate::door::Door;
 use crate::{Error, Result};
@@ -32,18 +33,15 @@ use crate::{Error, Result};
 const LOOK: Duration = Duration::from_millis(200);
 /// Documents on the map, at most.
 const MAPPED: usize = 3000;
-/// Documents in doubt that are kept in order.
-const DOUBTFUL: usize = 5000;
-/// Folds of held-out labels, and drawn documents from which accuracy is told by those alone.
-const FOLDS: usize = 5;
-const DRAWN: usize = 20;
+/// Documents suggested ahead: more than anybody labels while a fit goes on.
+const AHEAD: usize = 30;
 
 /// The pile, looked through.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// A row for each document, then one for each class that was described.
     pub(crate) represented: Represented,
-    pub(crate) clusters: Clusters,
+    suggester: Suggester,
 }
 
 /// Where documents lie: places and coordinates from 0 to 1.
@@ -53,39 +51,18 @@ pub(crate) struct Map {
     pub(crate) points: Vec<[f32; 2]>,
 }
 
-/// What the model of a moment says of a document.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Guess {
-    pub(crate) class: u32,
-    pub(crate) probability: f32,
-    /// How far the best class is ahead.
-    pub(crate) margin: f32,
-}
-
-/// A model and what follows from it.
-#[derive(Debug)]
-pub(crate) struct Learnt {
-    pub(crate) model: Model,
-    /// How many documents had labels.
-    pub(crate) labelled: usize,
-    /// One for each document.
-    pub(crate) guesses: Vec<Guess>,
-    /// Places without a label, the least sure first.
-    pub(crate) doubtful: Vec<u32>,
-    /// What a model that had not seen its label says of a document.
-    pub(crate) out_of_fold: HashMap<u32, Guess>,
-    /// How often that is right.
-    pub(crate) accuracy: Option<Proportion>,
-    /// Whether that is measured on documents drawn at random only.
-    pub(crate) drawn: bool,
-}
-
 /// The learner's side that others look at.
 #[derive(Debug)]
 pub(crate) struct Learner {
     prepared: OnceLock<Prepared>,
     map: OnceLock<Map>,
     learnt: RwLock<Option<Arc<Learnt>>>,
+    /// Documents to label next, the first first.
+    suggested: RwLock<Option<Arc<Vec<Suggestion>>>>,
+    /// How texts are cut into words.
+    words: OnceLock<WordsParams>,
+    /// For single texts.
+    one: Run,
     /// What it is doing, for people.
     doing: RwLock<&'static str>,
     stop: AtomicBool,
@@ -104,6 +81,23 @@ impl Learner {
         self.learnt.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What to label next; none while the pile has not been looked through.
+    pub(crate) fn suggested(&self) -> Option<Arc<Vec<Suggestion>>> {
+        self.suggested.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A reason whose words are written as in a text: what the learner knows are stems. Those the text does not have are left out.
+    pub(crate) fn in_words_of(&self, text: &str, why: Why) -> Why {
+        let (Why::Suggested(Reason::Group { documents, labels, words }), Some(how)) = (&why, self.words.get()) else {
+            return why;
+        };
+        let written: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let Ok(tokens) = how.tokenize(&written, &self.one) else { return why };
+        let place = |stem: &String| (0..written.len()).find(|&at| tokens.words(at).eq([stem.as_str()]));
+        let words = words.iter().filter_map(place).map(|at| written[at].to_lowercase()).collect();
+        Why::Suggested(Reason::Group { documents: *documents, labels: *labels, words })
+    }
+
     pub(crate) fn doing(&self) -> &'static str {
         *self.doing.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,6 +112,9 @@ impl Learner {
             prepared: OnceLock::new(),
             map: OnceLock::new(),
             learnt: RwLock::new(None),
+            suggested: RwLock::new(None),
+            words: OnceLock::new(),
+            one: Run::new(run.seed(), 1)?.quiet(),
             doing: RwLock::new("looking through the pile"),
             stop: AtomicBool::new(false),
         });
@@ -148,10 +145,13 @@ impl Learner {
         let represented = recipe.represent(&corpus, run)?;
         let rows: Vec<usize> = (0..n).collect();
         let space = represented.matrix().dense().select_rows(&rows);
-        let clusters = Clusters::find(&space, run)?;
-        door.journal.note("prepared", json!({"documents": n, "clusters": clusters.len()}));
-        let prepared = self.prepared.get_or_init(|| Prepared { represented, clusters });
-        self.does("waiting for labels");
+        // Descriptions of classes are among the rows: they have a label always, so they are never suggested and speak for
+        // their part of the pile.
+        let suggester =
+            SuggestParams::default().prepare_matrix(represented.matrix(), represented.column_names(), run)?;
+        door.journal.note("prepared", json!({"documents": n}));
+        let _ = self.words.set(recipe.words().clone());
+        let prepared = self.prepared.get_or_init(|| Prepared { represented, suggester });
         self.draw_map(space, run.clone())?;
         let mut seen = u64::MAX;
         let mut measured =
@@ -163,14 +163,19 @@ impl Learner {
                 continue;
             }
             seen = version;
-            let (lists, drawn) = labels(store, &described, corpus.len());
+            let Answers { lists, drawn, skipped } = answers(store, &described, corpus.len());
             corpus.labels = Labels::from_lists(lists.iter().map(Option::as_deref));
             if corpus.labels.n_classes() < 2 || corpus.labels.labelled_rows().len() < 2 {
+                self.suggest(prepared, &corpus.labels, &skipped, None, run)?;
+                self.does("waiting for labels");
                 continue;
             }
             self.does("learning");
-            match learn(&recipe, prepared, &corpus, &drawn, n, run) {
-                Ok(learnt) => {
+            match learn(&recipe, &prepared.represented, &corpus, &drawn, n, run) {
+                Ok((learnt, doubt)) => {
+                    let classes = corpus.labels.n_classes();
+                    let asked = SuggestParams::default().is_enough(learnt.labelled, classes).then_some(&doubt);
+                    self.suggest(prepared, &corpus.labels, &skipped, asked, run)?;
                     if let Some(change) = measure(&learnt, &mut measured) {
                         // A curve with a point less is no reason to stop.
                         let _ = store.write_waiting(vec![change]);
@@ -178,10 +183,27 @@ impl Learner {
                     *self.learnt.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(learnt));
                 }
                 Err(corpuscle::Error::Cancelled) => break,
-                Err(error) => door.journal.note("not learnt", json!({"reason": error.to_string()})),
+                Err(error) => {
+                    door.journal.note("not learnt", json!({"reason": error.to_string()}));
+                    self.suggest(prepared, &corpus.labels, &skipped, None, run)?;
+                }
             }
             self.does("waiting for labels");
         }
+        Ok(())
+    }
+
+    /// The next batch of suggestions.
+    fn suggest(
+        &self,
+        prepared: &Prepared,
+        labels: &Labels,
+        skipped: &[usize],
+        doubt: Option<&Doubt>,
+        run: &Run,
+    ) -> Result<()> {
+        let batch = prepared.suggester.next_without(skipped, labels, doubt, AHEAD, &run.quiet())?;
+        *self.suggested.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(batch));
         Ok(())
     }
 
@@ -217,17 +239,6 @@ fn within(points: &[[f64; 2]]) -> Vec<[f32; 2]> {
     points.iter().map(|point| [((point[0] - left) / size) as f32, ((point[1] - top) / size) as f32]).collect()
 }
 
-/// The recipe for so many documents. Little shrinkage (c = 30): with 60 labels of the demo corpus's eight classes the default of 1 is right
-/// on 43 % of new documents, 30 on 53 %, a linear SVM, which has no probabilities of so few, on 55 %.
-fn recipe(n: usize) -> String {
-    let rare = if n < 500 { 1 } else { 2 };
-    let dimensions = (n / 3).clamp(1, 100);
-    let tfidf = format!("tfidf(sublinear=true, min_df={rare})");
-    format!(
-        "words(stem=porter, stop=english) | ({tfidf} + ({tfidf} | lsi({dimensions}) | normalize)) | logistic(c=30, calibrate=0)"
-    )
-}
-
 /// Classes with what they are about, as texts.
 fn described(store: &Store) -> Vec<(String, String)> {
     let pile = store.pile();
@@ -242,124 +253,34 @@ fn read(store: &Store, described: &[(String, String)], recipe: &Recipe, run: &Ru
     Ok(Corpus::from_columns(&texts, none, None, recipe.words(), run)?)
 }
 
-/// The labels of every row, and the places of documents drawn at random.
-fn labels(store: &Store, described: &[(String, String)], rows: usize) -> (Vec<Option<Vec<String>>>, Vec<u32>) {
+/// What has been answered so far.
+struct Answers {
+    /// The labels of every row.
+    lists: Vec<Option<Vec<String>>>,
+    /// Labelled places that were drawn at random.
+    drawn: Vec<u32>,
+    /// Places somebody has skipped and nobody labelled.
+    skipped: Vec<usize>,
+}
+
+fn answers(store: &Store, described: &[(String, String)], rows: usize) -> Answers {
     let pile = store.pile();
-    let mut lists: Vec<Option<Vec<String>>> = vec![None; rows];
-    let mut drawn = Vec::new();
+    let mut answers = Answers { lists: vec![None; rows], drawn: Vec::new(), skipped: Vec::new() };
     for (place, standing) in pile.standings() {
-        if let Some(list) = lists.get_mut(place as usize) {
+        if let Some(list) = answers.lists.get_mut(place as usize) {
             list.clone_from(&standing.labels);
         }
         if standing.labels.is_some() && standing.drawn {
-            drawn.push(place);
+            answers.drawn.push(place);
+        }
+        if standing.labels.is_none() && !standing.opinions.is_empty() {
+            answers.skipped.push(place as usize);
         }
     }
-    for (list, (name, _)) in lists[rows - described.len()..].iter_mut().zip(described) {
+    for (list, (name, _)) in answers.lists[rows - described.len()..].iter_mut().zip(described) {
         *list = Some(vec![name.clone()]);
     }
-    (lists, drawn)
-}
-
-/// Fits, predicts all, holds out.
-fn learn(
-    recipe: &Recipe,
-    prepared: &Prepared,
-    corpus: &Corpus,
-    drawn: &[u32],
-    n: usize,
-    run: &Run,
-) -> corpuscle::Result<Learnt> {
-    let quiet = run.quiet();
-    let model = recipe.fit_classifier(&prepared.represented, corpus, &quiet)?;
-    let x = prepared.represented.matrix();
-    let guesses = guess(&model, x, &quiet)?.into_iter().take(n).collect::<Vec<_>>();
-    let mut doubtful: Vec<u32> = (0..n as u32).filter(|&place| corpus.labels.of(place as usize).is_none()).collect();
-    let order = |&a: &u32, &b: &u32| guesses[a as usize].margin.total_cmp(&guesses[b as usize].margin).then(a.cmp(&b));
-    if doubtful.len() > DOUBTFUL {
-        doubtful.select_nth_unstable_by(DOUBTFUL, order);
-        doubtful.truncate(DOUBTFUL);
-    }
-    doubtful.sort_by(order);
-    let out_of_fold = hold_out(recipe, prepared, corpus, &model, n, &quiet)?;
-    let is_right = |place: u32| {
-        let guess = out_of_fold.get(&place)?;
-        let labels = corpus.labels.of(place as usize)?;
-        Some(labels.contains(&guess.class))
-    };
-    let of = |places: &mut dyn Iterator<Item = u32>| {
-        let (mut right, mut all) = (0, 0);
-        for is_right in places.filter_map(is_right) {
-            all += 1;
-            right += usize::from(is_right);
-        }
-        Proportion::new(right, all)
-    };
-    let by_chance = of(&mut drawn.iter().copied());
-    let enough = by_chance.of >= DRAWN;
-    let accuracy = if enough { by_chance } else { of(&mut out_of_fold.keys().copied()) };
-    let labelled = (0..n).filter(|&place| corpus.labels.of(place).is_some()).count();
-    let accuracy = (accuracy.of >= 5).then_some(accuracy);
-    Ok(Learnt { model, labelled, guesses, doubtful, out_of_fold, accuracy, drawn: enough })
-}
-
-/// The best class of every row.
-fn guess(model: &Model, x: &Matrix, run: &Run) -> corpuscle::Result<Vec<Guess>> {
-    let said = model.predict_matrix(x, run)?;
-    let row = |row: usize| {
-        let values = said.probabilities.as_ref().map_or(said.scores.row(row), |probabilities| probabilities.row(row));
-        let (mut best, mut second) = ((0, f32::MIN), f32::MIN);
-        for (class, &value) in values.iter().enumerate() {
-            if value > best.1 {
-                second = best.1;
-                best = (class, value);
-            } else if value > second {
-                second = value;
-            }
-        }
-        Guess { class: best.0 as u32, probability: best.1, margin: best.1 - second }
-    };
-    Ok((0..x.rows()).map(row).collect())
-}
-
-/// What models that have not seen a document's label say of it.
-fn hold_out(
-    recipe: &Recipe,
-    prepared: &Prepared,
-    corpus: &Corpus,
-    model: &Model,
-    n: usize,
-    run: &Run,
-) -> corpuscle::Result<HashMap<u32, Guess>> {
-    let mut found = HashMap::new();
-    let labelled = corpus.labels.labelled_rows();
-    let held: Vec<usize> = labelled.iter().copied().filter(|&row| row < n).collect();
-    // With few labels a fold of one document each leaves the most to learn from; with many, five folds do.
-    if held.len() < 6 || corpus.labels.is_multi_label() && held.len() < 20 {
-        return Ok(found);
-    }
-    let own = corpus.labels.select(&held);
-    let folds: Vec<Vec<usize>> = match blocks(&own, FOLDS) {
-        Ok(folds) => folds,
-        Err(_) => (0..FOLDS).map(|fold| (fold..held.len()).step_by(FOLDS).collect()).collect(),
-    };
-    for fold in folds {
-        let out: Vec<usize> = fold.iter().map(|&at| held[at]).collect();
-        let rest: Vec<usize> = labelled.iter().copied().filter(|row| !out.contains(row)).collect();
-        let labels = corpus.labels.only(&rest);
-        let part =
-            Corpus { tokens: corpus.tokens.select(&[])?, ids: Vec::new(), labels, weights: None, sources: Vec::new() };
-        // A fold without two classes to learn from says nothing.
-        let Ok(fitted) = recipe.fit_classifier(&prepared.represented, &part, run) else { continue };
-        let guesses = guess(&fitted, &prepared.represented.matrix().select_rows(&out), run)?;
-        for (row, guess) in out.into_iter().zip(guesses) {
-            // Classes of a fold are those of all: `only` keeps them.
-            if (guess.class as usize) < model.classes().len() {
-                found.insert(row as u32, guess);
-            }
-        }
-    }
-    Ok(found)
+    answers
 }
 
 /// A point of the curve, when there are enough labels more than at the last.

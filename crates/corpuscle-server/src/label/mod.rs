@@ -17,6 +17,7 @@ mod choose;
 mod documents;
 mod exchange;
 mod figures;
+mod learn;
 mod learner;
 mod openapi;
 mod order;

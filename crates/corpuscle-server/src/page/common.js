@@ -52,7 +52,7 @@ function make(tag, attributes, ...children) {
 const byId = (id) => document.getElementById(id);
 const percent = (share, digits) => (share === null || share === undefined ? "–" : (100 * share).toFixed(digits === undefined ? 1 : digits) + " %");
 const count = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u202f");
-const signed = (value) => (value >= 0 ? "+" : "−") + Math.abs(value).toPrecision(2);
+const signed = (value) => (value >= 0 ? "+" : "−") + (Math.abs(value) < 0.1 ? Math.abs(value).toFixed(3) : Math.abs(value).toPrecision(2));
 
 /** Puts children into an element instead of what it had. */
 function fill(element, ...children) {

@@ -204,10 +204,13 @@ async function refresh() {
       (drawn ? ", drawn at random." : "; chosen ones, so rather a low guess.");
   }
   byId("needed").textContent = state.accuracy && state.accuracy.value >= 0.9 ? "90 % is reached."
-    : state.labels_for_90 ? `About ${count(Math.max(1, state.labels_for_90 - state.labelled))} labels more for 90 %.` : "";
+    : !state.labels_for_90 ? ""
+    : state.labels_for_90 > state.documents ? "As it goes, 90 % takes more labels than there are documents."
+    : `About ${count(Math.max(1, state.labels_for_90 - state.labelled))} labels more for 90 %.`;
   fill(byId("curve"), curve(state.curve));
   const most = Math.max(1, ...state.classes.map((one) => one.count));
   fill(byId("counts"), bars(state.classes.map((one) => [one.name, one.count / most, count(one.count)])));
+  byId("check-link").textContent = state.labelled ? "" : "None yet.";
   const chosen = byId("of-label").value;
   fill(byId("of-label"), make("option", { value: "" }, "any"), state.classes.map((one) => make("option", { value: one.name }, one.name)));
   byId("of-label").value = chosen;

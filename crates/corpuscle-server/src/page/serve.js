@@ -44,7 +44,10 @@ function show(text, said) {
   byId("label").textContent = said.label;
   const sure = said.probability !== null;
   const largest = Math.max(...said.classes.map((one) => Math.abs(one.score)), 1e-9);
-  fill(byId("classes"), bars(said.classes.map((one) => (sure
+  // Scores decide, and each class has a scale of its own: after the decision, what is shown is in order.
+  const [first, ...others] = said.classes;
+  if (sure) others.sort((a, b) => b.probability - a.probability);
+  fill(byId("classes"), bars([first, ...others].filter(Boolean).map((one) => (sure
     ? [one.label, one.probability, percent(one.probability)]
     : [one.label, one.score / largest, one.score.toFixed(2)]))));
   byId("novelty").textContent = said.novelty === null ? "" : said.novelty <= 0.05

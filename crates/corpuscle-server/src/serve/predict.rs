@@ -144,8 +144,11 @@ pub(super) fn predict(
     Ok(list)
 }
 
-/// Counts what was said.
-pub(super) fn count(serving: &Serving, name: &str, list: &[Predicted]) {
+/// Counts what was said, and of whom.
+pub(super) fn count(serving: &Serving, name: &str, loaded: &Loaded, first: Option<&str>, list: &[Predicted]) {
+    if let Some((unknown, all)) = loaded.sample_words(first, &serving.run) {
+        serving.door.metrics.sampled(name, unknown, all);
+    }
     serving.door.metrics.predicted(name, list.iter().map(|said| (said.label.as_deref(), said.novelty)));
 }
 
@@ -170,7 +173,7 @@ pub(super) async fn handle(
     let inside = Arc::clone(&serving);
     let answer = serving.workers.run(move |bench| {
         let predictions = predict(&loaded, &texts, asked.top, &inside, bench)?;
-        count(&inside, &name, &predictions);
+        count(&inside, &name, &loaded, texts.first().map(String::as_str), &predictions);
         let answer = Answer { model: name, version: loaded.version.clone(), predictions };
         // Written here: a long list would keep a thread of the network busy.
         request::answer(&answer)

@@ -124,6 +124,14 @@ fn the_model_learns_along_and_says_how_well() {
     let place = Place::labelling();
     // A description is something to learn from; a second class with one label is enough.
     until(&place, |state| state["learning"] == "waiting for labels");
+    let first = place.get("/v1/next?author=Ada").json();
+    assert_eq!(first["why"], "spread", "{first}");
+    let about = first["about"].as_str().unwrap();
+    assert!(about.starts_with("stands for a group of "), "{about}");
+    // Its words are written as in the text, not as stems.
+    let text = first["text"].as_str().unwrap().to_lowercase();
+    let words = about.split_once(": ").map_or("", |(_, words)| words);
+    assert!(words.split(", ").all(|word| text.contains(word)), "{about}\n{text}");
     work(&place, 60, "Ada");
     let state = until(&place, |state| state["accuracy"]["labels"] == 60);
     let accuracy = &state["accuracy"];

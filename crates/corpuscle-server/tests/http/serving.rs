@@ -42,6 +42,16 @@ fn predictions_are_those_of_the_library_in_order() {
 }
 
 #[test]
+fn words_the_model_does_not_know_are_counted() {
+    let place = Place::serving(Limits::default());
+    place.post("/v1/predict", &json!({"texts": ["the goalie saved my invoice"]}));
+    let metrics = place.get("/metrics").text();
+    for line in ["corpuscle_unknown_words_total{model=\"demo\"} 1", "corpuscle_sampled_words_total{model=\"demo\"} 5"] {
+        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+    }
+}
+
+#[test]
 fn lines_are_answered_line_by_line() {
     let place = Place::serving(Limits::default());
     let mut body = String::new();

@@ -5,8 +5,8 @@
 //! least mean distance from its 20 nearest. Once there are about ten labels a class, half of a batch goes to documents
 //! about which a classifier wavers most: those of the smallest margin between its two best classes.
 //!
-//! What does not depend on labels is made once ([`SuggestParams::prepare`]): the representation, up to 1000 small groups of
-//! documents, how densely each document is surrounded. A batch ([`Suggester::next`]) then clusters the centres of the groups, each
+//! What does not depend on labels is made once ([`SuggestParams::prepare`], or [`SuggestParams::prepare_matrix`] where documents are
+//! represented already): the representation, up to 1000 small groups of documents, how densely each document is surrounded. A batch ([`Suggester::next`]) then clusters the centres of the groups, each
 //! weighing as much as it has documents, so that asking again and again costs O(groups · labels · rank) and a look at every
 //! document, whatever their number. Preparing costs O(documents · groups · rank).
 //!
@@ -36,13 +36,14 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use self::groups::Groups;
+use self::reason::Terms;
 use crate::classify::{Classifier, ClassifierModel, SvmParams};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::project::{LsiParams, NormalizeParams, Projector, Target};
 use crate::text::Tokens;
 use crate::vectorize::{Bound, CountsParams, TfidfParams};
-use crate::words::KmeansParams;
+use crate::words::{Kmeans, KmeansParams};
 use crate::{Error, Result, Run};
 
 pub use doubt::Doubt;
@@ -52,6 +53,10 @@ pub use reason::{Reason, Suggestion};
 const MANY: usize = 100;
 /// Most steps of the clustering of groups.
 const STEPS: usize = 30;
+/// Starts of that clustering, of which the best counts. Among few clusters one bad start costs a whole topic its label; among
+/// more than [`FEW`] it costs little, and starts cost time.
+const STARTS: u64 = 4;
+const FEW: usize = 64;
 
 /// How documents to label are found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,8 +84,7 @@ impl Default for SuggestParams {
 #[derive(Debug)]
 pub struct Suggester {
     params: SuggestParams,
-    /// The terms of the sparse columns, and how rare each is.
-    terms: (Vec<String>, Vec<f64>),
+    terms: Terms,
     /// tf-idf beside its LSI dimensions, both of length 1.
     x: Matrix,
     groups: Groups,
@@ -109,15 +113,30 @@ impl SuggestParams {
             sublinear: true,
             ..TfidfParams::default()
         };
-        let (terms, sparse) = run.stage("represent", None, || tfidf.fit(tokens, &quiet))?;
+        let (model, sparse) = run.stage("represent", None, || tfidf.fit(tokens, &quiet))?;
         let sparse = Matrix::from(sparse);
         let none = Labels::none(tokens.n_documents());
         let lsi = LsiParams { rank: self.rank, ..LsiParams::default() };
         let (_, z) = run.stage("lsi", None, || lsi.fit(&sparse, &Target::new(&none), &quiet))?;
         let (_, z) = NormalizeParams {}.fit(&z, &Target::new(&none), &quiet)?;
-        let groups = run.stage("group", None, || Groups::of(z.dense(), self, &quiet))?;
-        let terms = (terms.feature_names(), terms.idf().to_vec());
-        Ok(Suggester { params: self.clone(), terms, x: sparse.beside(&z)?, groups })
+        self.prepare_matrix(&sparse.beside(&z)?, model.feature_names(), run)
+    }
+
+    /// Groups documents that are represented already: dense columns of length 1, or 0 for a document that is never asked about,
+    /// beside sparse ones, one for each of `names`. Arrays are shared with `x`, not copied.
+    pub fn prepare_matrix(&self, x: &Matrix, names: Vec<String>, run: &Run) -> Result<Suggester> {
+        self.check()?;
+        if names.len() != x.sparse().cols() {
+            let (expected, found) = (x.sparse().cols(), names.len());
+            return Err(Error::Shape { what: "names of the sparse columns", expected, found });
+        }
+        let groups = run.stage("group", None, || Groups::of(x.dense(), self, &run.quiet()))?;
+        Ok(Suggester { params: self.clone(), terms: Terms::of(names, x.sparse()), x: x.clone(), groups })
+    }
+
+    /// Whether a model that has learnt from so many labels can be asked what it wavers about.
+    pub fn is_enough(&self, labelled: usize, classes: usize) -> bool {
+        classes > 1 && labelled >= self.labels_per_class * classes
     }
 }
 
@@ -136,12 +155,27 @@ impl Suggester {
     /// order; `doubt` is what a model says of them, and without it a linear SVM learns from the labels as soon as they are
     /// enough. Documents without a word that another has are never among them, so there may be fewer.
     pub fn next(&self, labels: &Labels, doubt: Option<&Doubt>, count: usize, run: &Run) -> Result<Vec<Suggestion>> {
+        self.next_without(&[], labels, doubt, count, run)
+    }
+
+    /// The same without rows that were skipped: asked about already, though they have no label.
+    pub fn next_without(
+        &self,
+        skipped: &[usize],
+        labels: &Labels,
+        doubt: Option<&Doubt>,
+        count: usize,
+        run: &Run,
+    ) -> Result<Vec<Suggestion>> {
         if labels.len() != self.len() {
             return Err(Error::Shape { what: "labels of the documents", expected: self.len(), found: labels.len() });
         }
         let own = if doubt.is_none() { self.own_doubt(labels, run)? } else { None };
         let doubt = doubt.or(own.as_ref());
         let mut taken: Vec<bool> = (0..self.len()).map(|row| labels.of(row).is_some()).collect();
+        for &row in skipped {
+            *taken.get_mut(row).ok_or_else(|| Error::data(format!("there is no row {row} to skip")))? = true;
+        }
         let mut wavered_about = Vec::new();
         if let Some(doubt) = doubt {
             if doubt.len() != self.len() {
@@ -161,7 +195,7 @@ impl Suggester {
     fn own_doubt(&self, labels: &Labels, run: &Run) -> Result<Option<Doubt>> {
         let classes = labels.class_counts().iter().filter(|&&count| count > 0).count();
         let labelled = labels.labelled_rows().len();
-        if classes < 2 || labelled < self.params.labels_per_class * classes {
+        if !self.params.is_enough(labelled, classes) {
             return Ok(None);
         }
         let quiet = run.quiet();
@@ -203,10 +237,7 @@ impl Suggester {
         }
         let cluster_of_group = match k == self.groups.len() {
             true => (0..k as u32).collect(),
-            false => {
-                let params = KmeansParams { clusters: k, steps: STEPS, ..KmeansParams::default() };
-                params.fit_weighted(self.groups.centres(), self.groups.sizes(), &run.quiet())?.clusters
-            }
+            false => self.cluster(k, run)?,
         };
         let mut clusters: Vec<Cluster> = vec![Cluster::default(); k];
         for (row, &taken) in taken.iter().enumerate() {
@@ -230,7 +261,7 @@ impl Suggester {
             else {
                 break;
             };
-            let words = reason::words(&self.terms, self.x.sparse(), &best.rows, self.params.words);
+            let words = self.terms.heaviest(self.x.sparse(), &best.rows, self.params.words);
             let reason = Reason::Group { documents: best.rows.len(), labels: best.labels, words };
             found.push(Suggestion { row, reason });
             taken[row] = true;
@@ -238,6 +269,21 @@ impl Suggester {
             best.free -= 1;
         }
         Ok(found)
+    }
+
+    /// The cluster of each group.
+    fn cluster(&self, k: usize, run: &Run) -> Result<Vec<u32>> {
+        let params = KmeansParams { clusters: k, steps: STEPS, ..KmeansParams::default() };
+        let starts = if k <= FEW { STARTS } else { 1 };
+        let mut best = None::<Kmeans>;
+        for start in 0..starts {
+            let run = run.quiet().with_seed(run.seed().wrapping_add(start));
+            let found = params.fit_weighted(self.groups.centres(), self.groups.sizes(), &run)?;
+            if best.as_ref().is_none_or(|best| found.inertia < best.inertia) {
+                best = Some(found);
+            }
+        }
+        Ok(best.map(|best| best.clusters).unwrap_or_default())
     }
 }
 

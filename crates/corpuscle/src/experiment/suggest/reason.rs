@@ -59,18 +59,37 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The terms that weigh more in the given rows than their document frequency lets expect, heaviest first.
-pub(super) fn words((names, idf): &(Vec<String>, Vec<f64>), x: &Csr, rows: &[usize], count: usize) -> Vec<String> {
-    let mut sums: BTreeMap<u32, f32> = BTreeMap::new();
-    for &row in rows.iter().step_by(rows.len().div_ceil(DOCUMENTS).max(1)) {
-        let (columns, values) = x.row(row);
-        for (&column, &value) in columns.iter().zip(values) {
-            *sums.entry(column).or_default() += value;
+/// The terms of sparse columns, and how rare each is.
+#[derive(Debug)]
+pub(super) struct Terms {
+    names: Vec<String>,
+    /// ln((1 + n) / (1 + df)).
+    rarity: Vec<f32>,
+}
+
+impl Terms {
+    pub(super) fn of(names: Vec<String>, x: &Csr) -> Self {
+        let mut frequencies = vec![0u32; x.cols()];
+        for row in 0..x.rows() {
+            x.row(row).0.iter().for_each(|&column| frequencies[column as usize] += 1);
         }
+        let rarity = |df: u32| ((1.0 + x.rows() as f64) / (1.0 + f64::from(df))).ln() as f32;
+        Terms { names, rarity: frequencies.into_iter().map(rarity).collect() }
     }
-    // The weights hold idf already; once more lets words of every text fall behind those of this group.
-    let mut order: Vec<(f32, u32)> =
-        sums.into_iter().map(|(column, sum)| (sum * (idf[column as usize] - 1.0).max(0.0) as f32, column)).collect();
-    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    order.iter().take(count).map(|&(_, column)| names[column as usize].clone()).collect()
+
+    /// The terms that weigh more in the given rows than their document frequency lets expect, heaviest first.
+    pub(super) fn heaviest(&self, x: &Csr, rows: &[usize], count: usize) -> Vec<String> {
+        let mut sums: BTreeMap<u32, f32> = BTreeMap::new();
+        for &row in rows.iter().step_by(rows.len().div_ceil(DOCUMENTS).max(1)) {
+            let (columns, values) = x.row(row);
+            for (&column, &value) in columns.iter().zip(values) {
+                *sums.entry(column).or_default() += value;
+            }
+        }
+        // The weights hold idf already; once more lets words of every text fall behind those of this group.
+        let mut order: Vec<(f32, u32)> =
+            sums.into_iter().map(|(column, sum)| (sum * self.rarity[column as usize], column)).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.iter().take(count).map(|&(_, column)| self.names[column as usize].clone()).collect()
+    }
 }
