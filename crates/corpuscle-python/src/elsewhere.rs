@@ -235,6 +235,7 @@ impl Projection {
 
     /// Layers that reconstruct columns.
     #[staticmethod]
+    #[pyo3(signature = (layers, prototypes, noise, length, exact))]
     fn dcot(
         layers: Vec<LayerArrays<'_>>,
         prototypes: PyReadonlyArray1<'_, u32>,
