@@ -8,7 +8,7 @@
 //! m (1/2 + … + 1/(m + 1)) V / N (Good, 1953, "The population frequencies of species": what is seen once tells how much is unseen).
 //!
 //! On five corpora (demo, 20 Newsgroups, banking77, snippets, Reuters; words of one document and more, or of two) test documents have
-//! 0.9 to 1.8 times the odds of what is counted and 0.5 to 3.0 times those of what is estimated; snippets, whose test part comes from
+//! 0.9 to 1.7 times the odds of what is counted and 0.5 to 3.0 times those of what is estimated; snippets, whose test part comes from
 //! other queries, are the highest. Documents of another corpus have 5 times and more where their language differs. Hence [`MARGIN`].
 
 use std::collections::HashSet;
