@@ -153,6 +153,9 @@ def encode(y, n, sample_weight=None, *, missing=True):
     if sparse.issparse(y):
         return _encode_indicator(y, n, sample_weight, np.arange(y.shape[1]), "sparse indicator", missing)
     columns = getattr(y, "columns", None)
+    if missing and _has_nulls(y):
+        # As an array, whole numbers with holes would become floats and flags objects.
+        y = listed(y) if not hasattr(y, "iloc") else y.tolist()
     if not isinstance(y, np.ndarray) and hasattr(y, "to_numpy"):
         try:
             y = y.to_numpy()
@@ -165,6 +168,10 @@ def encode(y, n, sample_weight=None, *, missing=True):
             check_consistent_length(y, range(n))
             return _encode_lists(y, n, sample_weight)
     array = np.asarray(y)
+    if missing and isinstance(y, list) and array.dtype.kind == "U" and not all(isinstance(label, str) for label in y):
+        # NumPy has made text of what stands for a missing label among names.
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
     check_consistent_length(array, range(n))
     if array.ndim == 2 and array.shape[1] > 1:
         values = np.arange(array.shape[1]) if columns is None else np.asarray(columns)
@@ -176,6 +183,14 @@ def encode(y, n, sample_weight=None, *, missing=True):
     if array.dtype == object and len(array) and isinstance(array[0], list | tuple | set | frozenset | np.ndarray) and missing:
         return _encode_lists(list(array), n, sample_weight)
     return _encode_single(array, n, sample_weight, missing, isinstance(y, list))
+
+
+def _has_nulls(y):
+    """Whether a column of pandas, Polars or Arrow has nulls of its own beside its values."""
+    count = getattr(y, "null_count", None)
+    if count is not None:
+        return not hasattr(y, "columns") and (count() if callable(count) else count) > 0
+    return hasattr(y, "isna") and getattr(y, "ndim", 2) == 1 and not isinstance(y.dtype, np.dtype) and bool(y.isna().any())
 
 
 def _target(classes, starts, codes, labelled, sample_weight, n):

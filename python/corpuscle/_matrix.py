@@ -125,12 +125,16 @@ class _Projection(TransformerMixin, _Stage):
 
 
 def _has_probabilities(self):
-    if self.__sklearn_is_fitted__() and not self._fitted.has_probabilities:
+    known = self._fitted.has_probabilities if self.__sklearn_is_fitted__() else self._own_probabilities or self.calibrate != 0
+    if not known:
         raise AttributeError("no probabilities: the classifier was not calibrated (`calibrate=0`, or too few rows of a class)")
     return True
 
 
 class _Classification(ClassifierMixin, _Stage):
+    # Whether the method has probabilities without being calibrated.
+    _own_probabilities = True
+
     def _weighs_by_hand(self):
         """Whether classes have weights of the caller's: ``class_weight={"rare": 5}``."""
         return isinstance(getattr(self, "class_weight", None), Mapping)
@@ -362,6 +366,7 @@ class LinearSVM(_Linear):
     """
 
     _stage = "svm"
+    _own_probabilities = False
 
 
 @from_table
@@ -412,6 +417,12 @@ class Bayes(_Linear):
     _sparse_only = True
     _positive_only = True
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # As scikit-learn's own: rows that are no counts are told apart badly.
+        tags.classifier_tags.poor_score = True
+        return tags
+
 
 @from_table
 class GaussianMixture(_Projection):
@@ -434,10 +445,6 @@ class GaussianMixture(_Projection):
 
     def _fit_rows(self, rows, target, run, names):
         return _native.Mixture.fit(json.dumps(arguments(self._stage, self._values())), rows, run)
-
-    def predict_proba(self, X):
-        """The probability of each component."""
-        return self.transform(X)
 
     def predict(self, X):
         """The number of the most probable component of each row."""

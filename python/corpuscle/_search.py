@@ -151,7 +151,7 @@ def search(documents, query, top=10, *, ids=None, words="words", n_jobs=None, ve
     --------
     >>> from corpuscle import load_demo, search
     >>> texts, *_ = load_demo()
-    >>> found = search(texts, "forgot my password", top=3, words="words(stem=english)")
+    >>> found = search(texts, "change my password", top=3, words="words(stem=english, stop=english)")
     >>> "password" in texts[found.rows[0]["id"]]
     True
     """

@@ -215,6 +215,11 @@ def test_missing_labels_are_unlabelled_documents(demo):
         pa.array(holes),
         pd.Series(holes, dtype="category"),
         pd.Series(holes, dtype="string"),
+        [float("nan") if h is None else h for h in holes],
+        [-1 if h is None else h for h in holes],
+        [pd.NA if h is None else h for h in holes],
+        pl.Series(holes, dtype=pl.Categorical),
+        pa.array(holes, pa.string_view()),
     ]:
         assert model_bytes(TextClassifier(recipe).fit(texts, y)) == model_bytes(expected), type(y)
     codes = [-1 if h is None else number[h] for h in holes]
@@ -223,6 +228,10 @@ def test_missing_labels_are_unlabelled_documents(demo):
     for y in [np.array(codes), np.array([float("nan") if c < 0 else c for c in codes]), pd.Series(codes).where(lambda c: c >= 0)]:
         model = TextClassifier(recipe).fit(texts, y)
         assert [int(found) for found in model.predict(texts)] == counted.predict(texts).tolist()
+    nulls = [None if c < 0 else c for c in codes]
+    for y in [nulls, pd.Series(nulls, dtype="Int64"), pl.Series(nulls), pa.array(nulls), pa.chunked_array([nulls])]:
+        model = TextClassifier(recipe).fit(texts, y)
+        assert model.classes_.dtype.kind == "i" and model_bytes(model) == model_bytes(counted), type(y)
 
 
 def test_several_labels_come_back_in_the_form_given(demo):
