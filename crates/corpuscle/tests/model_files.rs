@@ -102,7 +102,14 @@ fn check_golden(format: u32) {
         assert_eq!(model.metadata().format, format, "{name}");
         let found = as_json(&model.predict(&first10(), &run).unwrap());
         assert_eq!(found["labels"], expected["labels"], "{name}");
-        assert_eq!(bits(&found["scores"]), bits(&expected["scores"]), "{name}: scores");
+        for (found, expected) in bits(&found["scores"]).iter().flatten().zip(bits(&expected["scores"]).iter().flatten())
+        {
+            let (found, expected) = (f32::from_bits(*found), f32::from_bits(*expected));
+            // Classes without a vote of `knn`, below 0, had last bits that depended on the batch until a query was made to have the
+            // same in any.
+            let ranked = model.recipe().classifier() == Some("knn") && expected < 0.0;
+            assert!(found == expected || (ranked && (found - expected).abs() < 1e-6), "{name}: {found} {expected}");
+        }
         let (found_rows, expected_rows) = (bits(&found["probabilities"]), bits(&expected["probabilities"]));
         for (row, (found, expected)) in found_rows.iter().zip(&expected_rows).enumerate() {
             // `knn` of version 0.1.0 gave zeros to a document without any vote; it gets the share of each class now.

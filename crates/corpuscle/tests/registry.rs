@@ -264,8 +264,11 @@ fn projections() {
 fn projections_behind_one_that_learns_from_labels() {
     let mut recipes = Vec::new();
     for stage in calls(StageKind::Project, true) {
-        recipes.push(format!("tfidf | ig(60) | {stage} | svm"));
-        recipes.push(format!("((tfidf | ig(60)) + (counts | ig(40)) * 0.5) | {stage} | logistic"));
+        // What counts words in their order stands right behind the stage that has them.
+        if !stage.starts_with("pmi") {
+            recipes.push(format!("tfidf | ig(60) | {stage} | svm"));
+            recipes.push(format!("((tfidf | ig(60)) + (counts | ig(40)) * 0.5) | {stage} | logistic"));
+        }
         let behind = format!("tfidf | discriminant(shrinkage=1) | {stage} | knn(k=3)");
         // Dimensions are no terms, and not every stage takes those.
         if Recipe::parse(&behind).is_ok() {

@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Documents on the map, at most.
 const MAPPED: usize = 3000;
 /// Documents suggested ahead: more than anybody labels while a fit goes on.
-const AHEAD: usize = 30;
+const AHEAD: usize = 100;
 
 /// The pile, looked through.
 #[derive(Debug)]

@@ -310,6 +310,8 @@ mod tests {
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.filter_map(|name| Some(name.strip_suffix(".json")?.to_string())).collect();
         let mut known: Vec<String> = PROTOCOLS.iter().map(|json| Protocol::parse(json).unwrap().name).collect();
+        let family = |json: &&str| serde_json::from_str::<Value>(json).unwrap()["name"].as_str().unwrap().to_string();
+        known.extend(FAMILIES.iter().map(family));
         known.extend(super::searches::all().unwrap().into_iter().map(|protocol| protocol.name));
         files.sort();
         known.sort();
