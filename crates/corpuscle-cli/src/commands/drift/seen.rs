@@ -83,8 +83,8 @@ impl Seen {
         }
         self.tokens += all as u64;
         self.unknown.add(unknown, all);
-        if all > 0 {
-            self.unknown_steps[(unknown * STEPS / all).min(STEPS - 1)] += 1;
+        if let Some(step) = (unknown * STEPS).checked_div(all) {
+            self.unknown_steps[step.min(STEPS - 1)] += 1;
         }
         for (word, tokens) in own {
             // Looked up before a name is made: nearly always it is there.
