@@ -95,16 +95,14 @@ fn beyond_its_room_the_server_says_so_at_once() {
     let limits = Limits { requests: 2, time: Duration::from_secs(20), ..Limits::default() };
     let place = Place::serving(limits);
     let head = format!("POST /v1/predict HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n", place.address);
-    // Two requests whose bodies do not come take all the room there is.
-    let slow: Vec<_> = (0..2)
-        .map(|_| {
-            let mut stream = place.connect();
-            stream.write_all(format!("{head}Content-Length: 100\r\n\r\n").as_bytes()).unwrap();
-            stream
-        })
-        .collect();
+    // Requests whose bodies do not come take all the room there is. One more each time: a request of the loop that is still under way
+    // when one of them comes takes its place, and it is refused.
+    let mut slow = Vec::new();
     let until = Instant::now() + Duration::from_secs(10);
     loop {
+        let mut stream = place.connect();
+        stream.write_all(format!("{head}Content-Length: 100\r\n\r\n").as_bytes()).unwrap();
+        slow.push(stream);
         let answer = place.post("/v1/predict", &json!({"texts": ["my invoice"]}));
         if answer.status == 429 {
             assert!(answer.reason().contains("under way") && answer.head.contains("retry-after"));
