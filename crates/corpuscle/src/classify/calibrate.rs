@@ -4,7 +4,7 @@
 //! with the smoothed targets (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2), by the guarded Newton method of Lin, Lin and Weng
 //! (2007, "A note on Platt's probabilistic outputs for support vector machines"). With one label per document the
 //! classes' sigmoids are divided by their sum; with several each stands for itself. O(documents · classes) per
-//! iteration, some ten iterations.
+//! iteration, some ten iterations; classes are fitted in parallel.
 //!
 //! We differ in that A is kept at or below 0: a higher score never means a lower probability, and a class whose scores
 //! say the opposite gets its share of the documents. On 20 Newsgroups this has a lower log-loss than one temperature,
@@ -12,21 +12,24 @@
 //! 0.553 and 0.548; ten neighbours 0.962 against 1.012, 1.005 and 1.008).
 //!
 //! ```
+//! use corpuscle::Run;
 //! use corpuscle::classify::Calibration;
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::Dense;
 //! let labels = Labels::from_single(["a", "a", "b", "b"].map(Some));
 //! let scores = Dense::from_rows(&[[2.0, -2.0], [1.0, -1.0], [-1.0, 1.0], [-2.0, 2.0]]);
-//! let probabilities = Calibration::fit(&scores, &labels)?.probabilities(&scores)?;
+//! let probabilities = Calibration::fit(&scores, &labels, &Run::new(0, 1)?)?.probabilities(&scores)?;
 //! assert!(probabilities.row(0)[0] > probabilities.row(1)[0] && probabilities.row(1)[0] > 0.5);
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
+
+use rayon::prelude::*;
 
 use super::thresholds::check;
 use crate::corpus::Labels;
 use crate::matrix::Dense;
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Error, Result};
+use crate::{Error, Result, Run};
 
 /// One sigmoid per class.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,19 +42,18 @@ pub struct Calibration {
 
 impl Calibration {
     /// Learns from out-of-fold scores: a row per document, a column per class. Unlabelled documents are left out.
-    pub fn fit(scores: &Dense, labels: &Labels) -> Result<Self> {
+    pub fn fit(scores: &Dense, labels: &Labels, run: &Run) -> Result<Self> {
         check(scores, labels)?;
         let rows = labels.labelled_rows();
         if rows.is_empty() {
             return Err(Error::data("probabilities cannot be learnt without labelled documents"));
         }
-        let (slopes, offsets) = (0..labels.n_classes())
-            .map(|class| {
-                let values: Vec<f64> = rows.iter().map(|&row| f64::from(scores.row(row)[class])).collect();
-                let belongs: Vec<bool> = rows.iter().map(|&row| labels.has(row, class as u32)).collect();
-                fit_sigmoid(&values, &belongs)
-            })
-            .unzip();
+        let sigmoid = |class: usize| {
+            let values: Vec<f64> = rows.iter().map(|&row| f64::from(scores.row(row)[class])).collect();
+            let belongs: Vec<bool> = rows.iter().map(|&row| labels.has(row, class as u32)).collect();
+            fit_sigmoid(&values, &belongs)
+        };
+        let (slopes, offsets) = run.install(|| (0..labels.n_classes()).into_par_iter().map(sigmoid).unzip());
         Ok(Calibration { slopes, offsets, normalised: !labels.is_multi_label() })
     }
 
@@ -138,6 +140,10 @@ fn fit_sigmoid(scores: &[f64], belongs: &[bool]) -> (f64, f64) {
         let determinant = h11 * h22 - h21 * h21;
         let step = (-(h22 * g1 - h21 * g2) / determinant, -(h11 * g2 - h21 * g1) / determinant);
         let slope = g1 * step.0 + g2 * step.1;
+        // What a step could still gain is lost in the rounding of the loss: no length of it would be found to be better.
+        if -slope <= 1e-13 * value {
+            break;
+        }
         let mut length = 1.0;
         let moved = loop {
             let next = (at.0 + length * step.0, at.1 + length * step.1);
@@ -186,6 +192,10 @@ mod tests {
         probabilities: Vec<[f32; 3]>,
     }
 
+    fn run() -> Run {
+        Run::new(0, 2).unwrap()
+    }
+
     fn names(n: usize) -> Vec<String> {
         (0..n).map(|i| format!("c{i:02}")).collect()
     }
@@ -197,7 +207,7 @@ mod tests {
                 .unwrap();
         let labels = Labels::from_ids(names(3), &fixture.classes).unwrap();
         let scores = Dense::from_rows(&fixture.scores);
-        let calibration = Calibration::fit(&scores, &labels).unwrap();
+        let calibration = Calibration::fit(&scores, &labels, &run()).unwrap();
         for class in 0..3 {
             assert!((calibration.slopes[class] - fixture.slopes[class]).abs() < 1e-4);
             assert!((calibration.offsets[class] - fixture.offsets[class]).abs() < 1e-4);
@@ -221,7 +231,7 @@ mod tests {
             let ids: Vec<u32> = rows.iter().map(|row| row.0).collect();
             let labels = Labels::from_ids(names(3), &ids).unwrap();
             let scored: Vec<[f32; 3]> = rows.iter().map(|row| row.1.map(|v| v * scale)).collect();
-            let calibration = Calibration::fit(&Dense::from_rows(&scored), &labels).unwrap();
+            let calibration = Calibration::fit(&Dense::from_rows(&scored), &labels, &run()).unwrap();
             let mut asked = vec![asked];
             asked.extend_from_slice(&scored);
             // The same document with a higher score for class 1.
@@ -244,7 +254,7 @@ mod tests {
         // Class 0's scores point the wrong way.
         let values: Vec<f32> = (0..40).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 0.5]).collect();
         let scores = Dense::new(40, 2, values).unwrap();
-        let found = Calibration::fit(&scores, &labels).unwrap().probabilities(&scores).unwrap();
+        let found = Calibration::fit(&scores, &labels, &run()).unwrap().probabilities(&scores).unwrap();
         assert!((found.row(0)[0] - 0.5).abs() < 1e-6 && found.row(0)[0] == found.row(1)[0]);
         assert!(found.row(0)[1] > 0.95);
     }
@@ -252,10 +262,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let labels = Labels::from_ids(names(2), &[0, 1]).unwrap();
-        assert!(matches!(Calibration::fit(&Dense::zeros(2, 3), &labels), Err(Error::Shape { .. })));
-        assert!(Calibration::fit(&Dense::from_rows(&[[f32::INFINITY, 0.0], [0.0, 0.0]]), &labels).is_err());
-        assert!(Calibration::fit(&Dense::zeros(0, 2), &labels.select(&[])).is_err());
-        let calibration = Calibration::fit(&Dense::zeros(2, 2), &labels).unwrap();
+        assert!(matches!(Calibration::fit(&Dense::zeros(2, 3), &labels, &run()), Err(Error::Shape { .. })));
+        assert!(Calibration::fit(&Dense::from_rows(&[[f32::INFINITY, 0.0], [0.0, 0.0]]), &labels, &run()).is_err());
+        assert!(Calibration::fit(&Dense::zeros(0, 2), &labels.select(&[]), &run()).is_err());
+        let calibration = Calibration::fit(&Dense::zeros(2, 2), &labels, &run()).unwrap();
         assert!(matches!(calibration.probabilities(&Dense::zeros(1, 3)), Err(Error::Shape { .. })));
         assert_eq!(calibration.probabilities(&Dense::zeros(0, 2)).unwrap().rows(), 0);
         let damaged = Calibration { slopes: vec![1.0], offsets: vec![0.0], normalised: true };

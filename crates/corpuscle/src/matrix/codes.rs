@@ -15,10 +15,13 @@ use rayon::prelude::*;
 
 use super::Dense;
 use crate::store::{StoreReader, StoreWriter};
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// The largest code; −128 is not used, so that every row is symmetric.
 const LARGEST: f32 = 127.0;
+
+/// Values from which on a table is kept in eight bits: below a megabyte there is nothing to save.
+pub(crate) const WORTH_CODING: usize = 1 << 18;
 
 /// A dense matrix in eight bits a value with a scale for each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,21 +110,42 @@ impl Codes {
     }
 }
 
-/// A small matrix that products want in 32 bits; in the file it is codes, unless every bit is to be kept.
+/// A matrix that products want in 32 bits; in the file it is codes, unless every bit is to be kept. Its values are those the codes say, so
+/// that a model does the same before it is saved and after.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Table {
     wide: Dense,
-    codes: Option<Codes>,
+    /// The scale of each row, where values are multiples of it.
+    scales: Option<Vec<f32>>,
 }
 
 impl Table {
     /// In codes, which the values are rounded to, or with every bit.
     pub(crate) fn new(matrix: Dense, exact: bool) -> Self {
         if exact {
-            return Table { wide: matrix, codes: None };
+            return Table { wide: matrix, scales: None };
         }
-        let codes = Codes::of(&matrix);
-        Table { wide: codes.widened(), codes: Some(codes) }
+        Table::of(Codes::of(&matrix))
+    }
+
+    /// As a model of this precision keeps a matrix that is wide: below [`WORTH_CODING`] values with every bit in any case.
+    pub(crate) fn at(matrix: Dense, precision: Precision) -> Self {
+        let exact = precision == Precision::Full || matrix.values().len() < WORTH_CODING;
+        Table::new(matrix, exact)
+    }
+
+    /// Whether every bit is kept.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.scales.is_none()
+    }
+
+    fn of(codes: Codes) -> Self {
+        Table { wide: codes.widened(), scales: Some(codes.scales) }
+    }
+
+    /// The values without the scales.
+    pub(crate) fn into_wide(self) -> Dense {
+        self.wide
     }
 
     /// The values.
@@ -131,19 +155,23 @@ impl Table {
 
     /// Puts the matrix into a store under `name`.
     pub(crate) fn save(&self, name: &str, out: &mut StoreWriter) {
-        match &self.codes {
-            Some(codes) => codes.save(name, out),
-            None => self.wide.save(name, out),
+        let Some(scales) = &self.scales else { return self.wide.save(name, out) };
+        let mut codes = vec![0i8; self.wide.values().len()];
+        for (row, codes) in codes.chunks_mut(self.wide.cols().max(1)).enumerate() {
+            // The quotient is a whole number but for one rounding.
+            let code =
+                |value: &f32| if scales[row] > f32::MIN_POSITIVE { (value / scales[row]).round() as i8 } else { 0 };
+            codes.iter_mut().zip(self.wide.row(row)).for_each(|(to, value)| *to = code(value));
         }
+        Codes { cols: self.wide.cols(), scales: scales.clone(), codes }.save(name, out);
     }
 
     /// Takes a matrix out of a store, however it was put there.
     pub(crate) fn load(store: &StoreReader<'_>, name: &str, rows: Option<usize>, cols: Option<usize>) -> Result<Self> {
         if store.has(&format!("{name}.scales")) {
-            let codes = Codes::load(store, name, rows, cols)?;
-            return Ok(Table { wide: codes.widened(), codes: Some(codes) });
+            return Ok(Table::of(Codes::load(store, name, rows, cols)?));
         }
-        Ok(Table { wide: Dense::load(store, name, rows, cols)?, codes: None })
+        Ok(Table { wide: Dense::load(store, name, rows, cols)?, scales: None })
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod buffer;
 pub(crate) mod cholesky;
-mod codes;
+pub(crate) mod codes;
 mod csr;
 mod dense;
 pub(crate) mod gram;

@@ -71,7 +71,7 @@ impl Decision {
             let truth = labels.select(&rows);
             let mut decision = Decision::default();
             if needs_calibration {
-                decision.calibration = Some(Calibration::fit(&scores, &truth)?);
+                decision.calibration = Some(Calibration::fit(&scores, &truth, &quiet)?);
             }
             if multi {
                 decision.thresholds = Some(Thresholds::fit_near(&scores, &truth, fitted.usual_threshold())?);

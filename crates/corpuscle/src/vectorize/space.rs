@@ -104,7 +104,7 @@ impl SpaceParams {
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordSpace> {
         // Stages that differ only in what they do with the vectors have them in common.
         let key = run.is_sharing().then(|| {
-            let key = Key::of("word space").text(&format!("{self:?}")).key(&tokens.key());
+            let key = Key::of("word space").text(&format!("{self:?} {:?}", run.precision())).key(&tokens.key());
             key.numbers(std::iter::once(run.seed())).finish()
         });
         Ok(Arc::unwrap_or_clone(run.shared(
@@ -119,7 +119,9 @@ impl SpaceParams {
             None => self.training.fit(tokens, run)?,
             Some(path) => WordVectors::read_only(path, tokens.lexicon())?,
         };
-        Ok(WordSpace::of(vectors, tokens))
+        let WordSpace { vectors, idf } = WordSpace::of(vectors, tokens);
+        // Rounded before anything is learnt of them, so that clusters and documents are those of the vectors in the file.
+        Ok(WordSpace { vectors: vectors.kept_at(run.precision()), idf })
     }
 }
 

@@ -11,16 +11,16 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use crate::matrix::Dense;
+use crate::matrix::{Dense, Table};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::Lexicon;
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// Words in byte order, each with a vector of the same length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordVectors {
     words: Lexicon,
-    vectors: Dense,
+    vectors: Table,
 }
 
 /// A word near another.
@@ -38,7 +38,7 @@ impl WordVectors {
         if words.len() != vectors.rows() {
             return Err(Error::Shape { what: "word vectors", expected: words.len(), found: vectors.rows() });
         }
-        Ok(WordVectors { words, vectors })
+        Ok(WordVectors { words, vectors: Table::new(vectors, true) })
     }
 
     /// Vectors of words in any order. A word twice, vectors of different lengths and numbers that are not finite are
@@ -76,7 +76,7 @@ impl WordVectors {
 
     /// The length of a vector.
     pub fn dim(&self) -> usize {
-        self.vectors.cols()
+        self.vectors().cols()
     }
 
     /// The words in byte order.
@@ -86,37 +86,44 @@ impl WordVectors {
 
     /// The vectors, a row for each word.
     pub fn vectors(&self) -> &Dense {
-        &self.vectors
+        self.vectors.wide()
     }
 
     /// The vector of a word.
     pub fn get(&self, word: &str) -> Option<&[f32]> {
-        self.words.id(word).map(|id| self.vectors.row(id as usize))
+        self.words.id(word).map(|id| self.vectors().row(id as usize))
     }
 
     /// The same words with vectors of length one; a vector of zeros stays.
     #[must_use]
-    pub fn normalized(mut self) -> Self {
-        for row in 0..self.vectors.rows() {
-            let vector = self.vectors.row_mut(row);
+    pub fn normalized(self) -> Self {
+        let mut vectors = self.vectors.into_wide();
+        for row in 0..vectors.rows() {
+            let vector = vectors.row_mut(row);
             let length = norm(vector);
             if length > 0.0 {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
             }
         }
-        self
+        WordVectors { words: self.words, vectors: Table::new(vectors, true) }
+    }
+
+    /// The same words with vectors as a model of this precision keeps them: in eight bits a value where there are many.
+    #[must_use]
+    pub fn kept_at(self, precision: Precision) -> Self {
+        WordVectors { words: self.words, vectors: Table::at(self.vectors.into_wide(), precision) }
     }
 
     /// The `k` words whose vectors point most nearly the same way, nearest first; equals in byte order.
     /// O(words · dim).
     pub fn neighbours(&self, word: &str, k: usize) -> Result<Vec<Neighbour>> {
         let Some(own) = self.words.id(word) else { return Err(self.unknown(word)) };
-        let vector = self.vectors.row(own as usize);
+        let vector = self.vectors().row(own as usize);
         let length = norm(vector);
         let mut list: Vec<(f64, u32)> = (0..self.len() as u32)
             .filter(|&other| other != own)
             .map(|other| {
-                let row = self.vectors.row(other as usize);
+                let row = self.vectors().row(other as usize);
                 let inner: f64 = vector.iter().zip(row).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
                 let lengths = length * norm(row);
                 (if lengths > 0.0 { inner / lengths } else { 0.0 }, other)
@@ -156,8 +163,8 @@ impl WordVectors {
     /// Takes words and vectors out of a store, checking them whole.
     pub fn load(store: &StoreReader<'_>) -> Result<Self> {
         let words = Lexicon::load("words", store)?;
-        let vectors = Dense::load(store, "vectors", Some(words.len()), None)?;
-        WordVectors::new(words, vectors)
+        let vectors = Table::load(store, "vectors", Some(words.len()), None)?;
+        Ok(WordVectors { words, vectors })
     }
 }
 
