@@ -6,6 +6,7 @@ The data must be JSON Lines (.gz) with the fields text and split. All sides have
 training part's vocabulary. All are scored by one definition, document completion: of every test document the words at even places
 are read, those at odd places are foreseen, perplexity is exp(-mean ln sum_k theta_k P(w|k)), theta by each program's own inference.
 Ours is fitted with several numbers of sweeps; what counts is the time of the first whose perplexity is no worse than a peer's.
+Coherence is UMass of the ten most probable words as in `corpuscle topics`, over the documents of both parts, mean of all topics.
 scikit-learn 1.9, tomotopy 0.14.
 """
 import argparse, json, resource, subprocess, sys, tempfile, time, warnings
@@ -25,6 +26,16 @@ def perplexity(foreseen, theta, phi):
             total += np.log(theta[row] @ phi[:, words]).sum()
             count += len(words)
     return float(np.exp(-total / count))
+
+
+def umass(top, documents):
+    wanted = {word for words in top for word in words}
+    having = {word: set() for word in wanted}
+    for number, words in enumerate(documents):
+        for word in wanted.intersection(words):
+            having[word].add(number)
+    pair = lambda other, word: np.log((len(having[other] & having[word]) + 1) / max(len(having[word]), 1))
+    return float(np.mean([sum(pair(words[m], words[l]) for m in range(1, len(words)) for l in range(m)) for words in top]))
 
 
 def used():
@@ -48,7 +59,8 @@ def scikit(train, test, n_words, args):
     read, foreseen = halves(test)
     theta = model.transform(matrix(read))
     phi = model.components_ / model.components_.sum(axis=1, keepdims=True)
-    return [{"iterations": args.max_iter, "seconds": seconds, "cpu": cpu, "perplexity": perplexity(foreseen, theta, phi)}]
+    return [{"iterations": args.max_iter, "seconds": seconds, "cpu": cpu, "perplexity": perplexity(foreseen, theta, phi),
+             "umass": umass(np.argsort(-phi, axis=1)[:, :10].tolist(), train + test)}]
 
 
 def tomotopy(train, test, n_words, args):
@@ -74,7 +86,8 @@ def tomotopy(train, test, n_words, args):
         model.infer(known, iterations=100, workers=2)
         prior = np.array(model.alpha) / np.sum(model.alpha)
         theta = np.array([prior if document is None else document.get_topic_dist() for document in documents])
-        results.append({"iterations": iterations, "seconds": seconds, "cpu": cpu, "perplexity": perplexity(foreseen, theta, phi)})
+        results.append({"iterations": iterations, "seconds": seconds, "cpu": cpu, "perplexity": perplexity(foreseen, theta, phi),
+             "umass": umass(np.argsort(-phi, axis=1)[:, :10].tolist(), train + test)})
     return results
 
 
@@ -99,8 +112,10 @@ def main():
         made = json.loads(words.read_text())
     print(f"{ours['documents']} documents, {ours['tokens']} words, {ours['vocabulary']} different, {args.topics} topics")
     line = lambda name, result: print(
-        f"{name:12} {result['iterations']:>6} passes {result['seconds']:>8.2f} s ({result['cpu']:.2f} s of processor) perplexity {result['perplexity']:.1f}", flush=True)
+        f"{name:12} {result['iterations']:>6} passes {result['seconds']:>8.2f} s ({result['cpu']:.2f} s of processor) "
+        f"perplexity {result['perplexity']:.1f} UMass {result['umass']:.1f}", flush=True)
     for result in ours["fits"]:
+        result["umass"] = umass(result.pop("top"), made["train"] + made["test"])
         line("corpuscle", result)
     peers = {}
     for name in args.peers:

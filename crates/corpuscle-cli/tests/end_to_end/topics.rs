@@ -82,6 +82,13 @@ fn what_has_no_topics_says_so() {
     place.write("few.csv", "text\nred apple pie\ngreen apple pie\napple tree\n");
     let found = place.json(&["topics", "few.csv", "-n", "9", "--json"]);
     assert_eq!(found["topics"].as_array().unwrap().len(), 9);
+    // Words that the documents do not have are no perfect topic, and a topic without words is no row.
+    place.ok(&["topics", "few.csv", "-n", "9", "-o", "few.model", "-q"]);
+    place.write("unseen.csv", "text\nzzz qqq\nxxx yyy\n");
+    let unseen = place.json(&["topics", "few.model", "unseen.csv", "--json"]);
+    assert!(unseen["coherence"]["umass"].is_null() && unseen["coherence"]["npmi"].is_null());
+    let table = place.ok(&["topics", "few.model", "unseen.csv"]);
+    assert!(!table.contains("UMass") && table.contains("apple"), "{table}");
     assert!(place.fails(2, &["topics", "few.csv", "-n", "0"]).contains("`topics` is 0"));
     assert!(
         place.fails(2, &["topics", "few.csv", "-n", "2", "--over", "day"]).contains("no document has the field `day`")

@@ -90,11 +90,8 @@ impl<'a> Reference<'a> {
         places
     }
 
-    /// How well these words, most probable first, go together; `None` for fewer than two words.
+    /// How well these words, most probable first, go together; `None` where the documents have fewer than two of them.
     pub fn coherence(&self, words: &[&str]) -> Option<Coherence> {
-        if words.len() < 2 {
-            return None;
-        }
         let ids: Vec<Option<u32>> = words.iter().map(|word| self.tokens.lexicon().id(word)).collect();
         let own;
         let known = self.indexed && ids.iter().flatten().all(|&id| self.wanted[id as usize]);
@@ -108,6 +105,9 @@ impl<'a> Reference<'a> {
         };
         let places = |id: &Option<u32>| id.and_then(|id| places.get(&id)).map_or(&[][..], Vec::as_slice);
         let documents: Vec<Ranges> = ids.iter().map(|id| documents(places(id))).collect();
+        if documents.iter().filter(|documents| !documents.is_empty()).count() < 2 {
+            return None;
+        }
         let windows: Vec<Ranges> = ids.iter().map(|id| self.windows(places(id))).collect();
         let all = self.tokens.n_documents() as f64;
         let every = self.windows.all as f64;
@@ -220,6 +220,7 @@ mod tests {
             }
         }
         assert_eq!(whole.coherence(&["one"]), None);
-        assert!(whole.coherence(&["zzz", "yyy"]).unwrap().npmi.is_finite());
+        // Words that no document has do not go together perfectly.
+        assert_eq!(whole.coherence(&["zzz", "yyy"]), None);
     }
 }

@@ -35,6 +35,8 @@ pub use over::{Grouped, by_label, over_field};
 pub use senses::{Example, Sense, WordSenses, examples, most_ambiguous, senses_of};
 pub use stability::stability;
 
+use std::collections::HashMap;
+
 use crate::matrix::Dense;
 use crate::vectorize::DirichletParams;
 
@@ -83,6 +85,25 @@ pub fn describe(table: &TopicTable, words: usize) -> Vec<Topic> {
     topics
 }
 
+/// For every topic, those `count` of its words that tell it from the others, most telling first: by P(w|c) · ln(topics / topics that
+/// have the word among theirs). A word that all topics share names none of them while there are others.
+pub fn names(topics: &[Topic], count: usize) -> Vec<Vec<&str>> {
+    let mut shared: HashMap<&str, usize> = HashMap::new();
+    topics.iter().flat_map(Topic::words).for_each(|word| *shared.entry(word).or_default() += 1);
+    let all = topics.len() as f64;
+    let mut found = Vec::with_capacity(topics.len());
+    for topic in topics {
+        let telling = |word: &TopicWord| {
+            word.probability * (all / shared.get(word.word.as_str()).map_or(1.0, |&n| n as f64)).ln()
+        };
+        let mut words: Vec<&TopicWord> = topic.top.iter().collect();
+        // Equal ones stay in the order of their probabilities.
+        words.sort_by(|a, b| telling(b).total_cmp(&telling(a)));
+        found.push(words.into_iter().take(count).map(|word| word.word.as_str()).collect());
+    }
+    found
+}
+
 /// The `count` documents that have most of a topic, as (row, share), most first.
 pub fn closest_documents(shares: &Dense, topic: usize, count: usize) -> Vec<(usize, f32)> {
     let mut rows: Vec<(usize, f32)> = (0..shares.rows()).map(|row| (row, shares.row(row)[topic])).collect();
@@ -93,4 +114,24 @@ pub fn closest_documents(shares: &Dense, topic: usize, count: usize) -> Vec<(usi
     rows.truncate(count);
     rows.sort_by(order);
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_topics_apart() {
+        let topic = |number: usize, words: [&str; 3]| {
+            let top = words.iter().zip([0.5, 0.3, 0.2]);
+            let top = top.map(|(word, probability)| TopicWord { word: word.to_string(), probability }).collect();
+            Topic { number, weight: 0.5, top }
+        };
+        let two = [topic(0, ["said", "bank", "rate"]), topic(1, ["said", "wheat", "corn"])];
+        assert_eq!(names(&two, 2), [["bank", "rate"], ["wheat", "corn"]]);
+        assert_eq!(names(&two, 3)[1], ["wheat", "corn", "said"]);
+        // Alone, a topic is named by its most probable words; one without words has no name.
+        assert_eq!(names(&two[..1], 2), [["said", "bank"]]);
+        assert!(names(&[Topic { number: 0, weight: 0.0, top: Vec::new() }], 2)[0].is_empty());
+    }
 }

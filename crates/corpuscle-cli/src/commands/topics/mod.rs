@@ -12,7 +12,7 @@ use corpuscle::matrix::Dense;
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use corpuscle::text::Tokens;
 use corpuscle::topics::{
-    Coherence, Grouped, Reference, Topic, TopicTable, by_label, closest_documents, describe, layout, over_field,
+    Coherence, Grouped, Reference, Topic, TopicTable, by_label, closest_documents, describe, layout, names, over_field,
     stability, usual_recipe,
 };
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ use crate::output::{self, WrongCall};
 const FITS: u64 = 5;
 /// A topic comes back when its partners have at least this share of its words, on average.
 const COMES_BACK: f64 = 0.5;
+/// Words of a topic's name.
+const NAME: usize = 3;
 /// Labels shown for a topic.
 const LABELS: usize = 3;
 
@@ -44,6 +46,8 @@ pub(super) struct Findings {
 /// A topic and what belongs to it.
 pub(super) struct Shown {
     pub(super) topic: Topic,
+    /// The words that tell it from the others.
+    pub(super) name: String,
     pub(super) coherence: Option<Coherence>,
     pub(super) stability: Option<f64>,
     /// Id, share and text of the closest documents.
@@ -174,9 +178,11 @@ fn find(args: &Topics, model: &Model, documents: Option<&[Document]>, run: &Run)
         }
         _ => None,
     };
-    let topics = topics.into_iter().zip(coherence).map(|(topic, coherence)| {
+    let named: Vec<String> = names(&topics, NAME).into_iter().map(|name| name.join(", ")).collect();
+    let topics = topics.into_iter().zip(coherence).zip(named).map(|((topic, coherence), name)| {
         let number = topic.number;
         Shown {
+            name,
             coherence,
             stability: returns.as_ref().map(|returns| returns[number]),
             documents: documents
@@ -285,27 +291,37 @@ impl Findings {
         (!known.is_empty()).then(|| known.iter().filter(|&&share| share >= COMES_BACK).count())
     }
 
+    /// The topics that have words, heaviest first; those without have nothing to show.
+    pub(super) fn with_words(&self) -> impl Iterator<Item = &Shown> {
+        self.topics.iter().filter(|shown| !shown.topic.top.is_empty())
+    }
+
     fn table(&self) -> String {
-        let first = &self.topics.first();
-        let (coherent, stable) =
-            (first.is_some_and(|s| s.coherence.is_some()), first.is_some_and(|s| s.stability.is_some()));
+        // Words that the documents do not have leave a topic without coherence, and its cells empty.
+        let coherent = self.topics.iter().any(|shown| shown.coherence.is_some());
+        let stable = self.topics.iter().any(|shown| shown.stability.is_some());
         let mut heading = vec!["topic", "words", "weight"];
         heading.extend(coherent.then_some(["UMass", "NPMI"]).into_iter().flatten());
         heading.extend(stable.then_some("comes back"));
-        let rows = self.topics.iter().map(|shown| {
+        let rows = self.with_words().map(|shown| {
             let mut row = vec![
                 shown.topic.number.to_string(),
                 shown.topic.words().join(" "),
                 format!("{:.2} %", 100.0 * shown.topic.weight),
             ];
-            if let Some(coherence) = &shown.coherence {
-                row.extend([format!("{:.1}", coherence.umass), format!("{:.3}", coherence.npmi)]);
+            if coherent {
+                let cell = |show: fn(&Coherence) -> String| shown.coherence.as_ref().map_or(String::new(), show);
+                row.extend([cell(|c| format!("{:.1}", c.umass)), cell(|c| format!("{:.3}", c.npmi))]);
             }
             row.extend(shown.stability.map(|share| format!("{:.0} %", 100.0 * share)));
             row
         });
         let mut text = output::table(&heading, 2, rows);
         let mut facts = vec![("recipe", self.recipe.clone())];
+        let empty = self.topics.len() - self.with_words().count();
+        if empty > 0 {
+            facts.push(("without words", format!("{empty} of {} topics", self.topics.len())));
+        }
         if let (Some(umass), Some(npmi)) = (self.mean(|c| c.umass), self.mean(|c| c.npmi)) {
             facts.push(("mean coherence", format!("UMass {umass:.2}, NPMI {npmi:.3}")));
         }

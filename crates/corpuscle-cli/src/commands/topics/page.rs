@@ -7,7 +7,7 @@ use corpuscle::topics::Grouped;
 use super::{Findings, Shown};
 use crate::output::count;
 
-/// Words in tooltips and legends, and in names.
+/// Topics listed for a label.
 const FEW: usize = 3;
 
 pub(super) fn page(findings: &Findings, data: &[String]) -> String {
@@ -27,17 +27,14 @@ pub(super) fn page(findings: &Findings, data: &[String]) -> String {
     Report { title: format!("{} topics", findings.topics.len()), question, sections }.render()
 }
 
-fn few(shown: &Shown) -> String {
-    shown.topic.words().into_iter().take(FEW).collect::<Vec<_>>().join(", ")
-}
-
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
 fn headline(findings: &Findings) -> Section {
-    let mut metrics =
-        vec![Metric { name: "Topics".into(), value: findings.topics.len().to_string(), note: String::new() }];
+    let empty = findings.topics.len() - findings.with_words().count();
+    let note = if empty > 0 { format!("{empty} without a word of their own") } else { String::new() };
+    let mut metrics = vec![Metric { name: "Topics".into(), value: findings.topics.len().to_string(), note }];
     metrics.extend(findings.n_documents.map(|n| Metric {
         name: "Documents".into(),
         value: count(n),
@@ -64,7 +61,7 @@ fn headline(findings: &Findings) -> Section {
 fn map(findings: &Findings) -> Section {
     let disc = |shown: &Shown| Disc {
         mark: shown.topic.number.to_string(),
-        name: few(shown),
+        name: shown.name.clone(),
         at: findings.places.get(shown.topic.number).copied().unwrap_or_default(),
         share: shown.topic.weight,
         tip: format!(
@@ -74,8 +71,8 @@ fn map(findings: &Findings) -> Section {
             shown.topic.words().join(", ")
         ),
     };
-    let chart = Bubbles { title: "Topics".into(), discs: findings.topics.iter().map(disc).collect() }.render();
-    let caption = "Topics with like words stand near each other; the area of a disc is the topic's share of all words. Hover for words.";
+    let chart = Bubbles { title: "Topics".into(), discs: findings.with_words().map(disc).collect() }.render();
+    let caption = "Topics with like words stand near each other; the area of a disc is the topic's share of all words. Names are the words that tell a topic from the others. Hover for all.";
     Section::Chart { heading: "Map".into(), chart, caption: caption.into() }
 }
 
@@ -94,12 +91,14 @@ fn table(findings: &Findings) -> Section {
         row.extend(shown.stability.map(|share| format!("{:.0} %", 100.0 * share)));
         row
     };
-    Section::Table { heading: "Words of topics".into(), columns, rows: findings.topics.iter().map(row).collect() }
+    Section::Table { heading: "Words of topics".into(), columns, rows: findings.with_words().map(row).collect() }
 }
 
 fn along(findings: &Findings, field: &str, over: &Grouped) -> Section {
-    let parts =
-        findings.topics.iter().map(|shown| StackPart { mark: shown.topic.number.to_string(), name: few(shown) });
+    let parts = findings
+        .topics
+        .iter()
+        .map(|shown| StackPart { mark: shown.topic.number.to_string(), name: shown.name.clone() });
     let group = |(at, name): (usize, &String)| StackGroup {
         name: name.clone(),
         note: format!("{} documents", count(over.documents[at])),
@@ -121,7 +120,7 @@ fn by_label(findings: &Findings, labels: &Grouped) -> Section {
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         let list = shares.iter().take(FEW);
         let list: Vec<String> = list
-            .map(|(shown, share)| format!("{} {} ({:.0} %)", shown.topic.number, few(shown), 100.0 * share))
+            .map(|(shown, share)| format!("{}: {} ({:.0} %)", shown.topic.number, shown.name, 100.0 * share))
             .collect();
         (format!("{label} ({})", count(labels.documents[at])), list.join(" · "))
     };
@@ -132,7 +131,7 @@ fn documents(findings: &Findings) -> Section {
     let row = |shown: &Shown| {
         let list: Vec<String> =
             shown.documents.iter().map(|(id, share, text)| format!("{id} ({:.0} %): {text}", 100.0 * share)).collect();
-        (format!("{} {}", shown.topic.number, few(shown)), list.join(" ⏐ "))
+        (format!("{}: {}", shown.topic.number, shown.name), list.join("\n"))
     };
-    Section::Facts { heading: "Closest documents".into(), rows: findings.topics.iter().map(row).collect() }
+    Section::Facts { heading: "Closest documents".into(), rows: findings.with_words().map(row).collect() }
 }

@@ -4,7 +4,7 @@ use super::pen::{Anchor, Font, Pen, coordinate, text_width};
 use super::{Chart, escape, shorten};
 
 /// A map to draw. The axes have no unit, so none are drawn. Discs that would hide each other are moved apart a little; each has its
-/// number in it, and its name below where there is room.
+/// number in it, and its name beside it where there is room: names hide no disc.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bubbles {
     /// What the chart is called.
@@ -18,7 +18,7 @@ pub struct Bubbles {
 pub struct Disc {
     /// What stands in it: a number, say.
     pub mark: String,
-    /// What stands under it where there is room.
+    /// What stands beside it where there is room.
     pub name: String,
     /// Where it is, in units of the map.
     pub at: (f64, f64),
@@ -56,28 +56,23 @@ impl Bubbles {
                 ([places[at].0, places[at].1, radii[at]].map(coordinate), escape(&self.discs[at].tip));
             pen.raw(&format!("<circle class=\"bubble\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{tip}</title></circle>"));
         }
+        for &at in &order {
+            let font = Font { class: "mark", ..Font::NORMAL }.sized(11.0).at(Anchor::Middle);
+            pen.text(places[at].0, places[at].1 + 4.0, font, &self.discs[at].mark);
+        }
         let mut taken: Vec<[f64; 4]> = Vec::new();
         for &at in &order {
-            let (x, y) = places[at];
-            let half = text_width(&self.discs[at].mark, 11.0) / 2.0;
-            pen.text(
-                x,
-                y + 4.0,
-                Font { class: "mark", ..Font::NORMAL }.sized(11.0).at(Anchor::Middle),
-                &self.discs[at].mark,
-            );
-            let (wide, high) = (half.max(0.7 * radii[at]), 0.6 * radii[at]);
-            taken.push([x - wide, y - high, x + wide, y + high]);
-        }
-        for &at in &order {
-            let (x, y) = places[at];
             let name = shorten(&self.discs[at].name, 34);
             let half = text_width(&name, 11.0) / 2.0;
-            let x = x.clamp(CORNER.0 + half + 2.0, (CORNER.0 + SIDE.0 - half - 2.0).max(CORNER.0 + half + 2.0));
-            for y in [y + radii[at] + 11.0, y - radii[at] - 4.0] {
-                let frame = [x - half, y - 10.0, x + half, y + 2.0];
+            let ((x, y), r) = (places[at], radii[at]);
+            // Below, above, to the right, to the left.
+            let beside = r + half + 4.0;
+            for (x, y) in [(x, y + r + 11.0), (x, y - r - 4.0), (x + beside, y + 4.0), (x - beside, y + 4.0)] {
+                let x = x.clamp(CORNER.0 + half + 2.0, (CORNER.0 + SIDE.0 - half - 2.0).max(CORNER.0 + half + 2.0));
+                let frame = [x - half, y - 9.0, x + half, y + 2.0];
+                let discs = places.iter().zip(&radii).all(|(&place, &radius)| !touches(&frame, place, radius));
                 let free = |t: &[f64; 4]| frame[0] > t[2] || frame[2] < t[0] || frame[1] > t[3] || frame[3] < t[1];
-                if taken.iter().all(free) && frame[1] > CORNER.1 && frame[3] < CORNER.1 + SIDE.1 {
+                if discs && taken.iter().all(free) && frame[1] > CORNER.1 && frame[3] < CORNER.1 + SIDE.1 {
                     taken.push(frame);
                     pen.text(x, y, Font { class: "halo", ..Font::NORMAL }.sized(11.0).at(Anchor::Middle), &name);
                     break;
@@ -123,5 +118,22 @@ impl Bubbles {
             }
         }
         places
+    }
+}
+
+/// Whether a frame (left, top, right, bottom) and a disc have a place in common.
+fn touches([left, top, right, bottom]: &[f64; 4], (x, y): (f64, f64), radius: f64) -> bool {
+    (x - x.clamp(*left, right.max(*left))).hypot(y - y.clamp(*top, bottom.max(*top))) < radius
+}
+
+#[cfg(test)]
+mod tests {
+    use super::touches;
+
+    #[test]
+    fn names_know_what_they_would_hide() {
+        let frame = [0.0, 0.0, 10.0, 2.0];
+        assert!(touches(&frame, (5.0, 1.0), 0.5) && touches(&frame, (12.0, 1.0), 2.5));
+        assert!(!touches(&frame, (12.0, 1.0), 1.5) && !touches(&frame, (12.0, 4.0), 2.5));
     }
 }

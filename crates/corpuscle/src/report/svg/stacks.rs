@@ -92,7 +92,7 @@ impl Stacks {
         for (number, &part) in order.iter().enumerate() {
             let StackPart { mark, name } = &self.parts[part];
             pen.rect(&format!("stack s{}", number + 1), (LEFT, y - 11.0), (14.0, 14.0), 1.0, "");
-            pen.text(LEFT + 22.0, y, Font::NORMAL, &shorten(&format!("{mark} {name}"), 110));
+            pen.text(LEFT + 22.0, y, Font::NORMAL, &shorten(&format!("{mark}: {name}"), 110));
             y += 20.0;
         }
         if self.parts.len() > order.len() {
