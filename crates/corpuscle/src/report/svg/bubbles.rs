@@ -63,7 +63,8 @@ impl Bubbles {
         let mut taken: Vec<[f64; 4]> = Vec::new();
         for &at in &order {
             let name = shorten(&self.discs[at].name, 34);
-            let half = text_width(&name, 11.0) / 2.0;
+            // Names are bold, and so a little wider than other text.
+            let half = 0.54 * text_width(&name, 11.0);
             let ((x, y), r) = (places[at], radii[at]);
             // Below, above, to the right, to the left.
             let beside = r + half + 4.0;

@@ -197,8 +197,7 @@ impl DirichletParams {
     /// Sweeps over the documents.
     fn sample(&self, texts: &Texts, run: &Run) -> Result<Sampled> {
         let mut sampler = Sampler::new(texts, self.topics);
-        let start = ALPHA / self.topics as f64;
-        let mut priors = Priors { alpha: vec![start; self.topics], beta: BETA };
+        let mut priors = Priors { alpha: vec![ALPHA / self.topics as f64; self.topics], beta: BETA };
         // Sums must not run over: a corpus of more than a hundred million words needs no mean.
         let most = (i32::MAX as usize / texts.words.len().max(1)).clamp(1, AVERAGED);
         let averaged = (self.sweeps / 5).clamp(1, most);
@@ -207,7 +206,7 @@ impl DirichletParams {
             sampler.sweep(sweep as u64, &priors, run)?;
             if sweep % LEARN_EVERY == LEARN_EVERY - 1 {
                 let (topics, lengths) = sampler.histograms();
-                priors.learn_alpha(&topics, &lengths, start);
+                priors.learn_alpha(&topics, &lengths);
                 priors.learn_beta(&sampler.counts, &sampler.totals, texts.n_words);
             }
             if sweep + averaged == self.sweeps {

@@ -5,14 +5,9 @@
 //! histogram of counts does for all documents (H. Wallach, 2008). Each topic has an α of its own, since topics that are everywhere
 //! and topics that are rare differ by orders of magnitude; all words share one β (Wallach, Mimno and McCallum 2009: an asymmetric
 //! prior over topics helps, one over words does not).
-//!
-//! Each α has a prior of its own, a Gamma distribution whose mode is the value it starts from and that weighs as much as
-//! [`BELIEF`] documents: of a handful of documents alone, a topic that happens to be empty once would stay empty for good.
 
 use super::lanes::WIDTH;
 
-/// What the start of each α counts for, in documents.
-const BELIEF: f64 = 0.5;
 /// Priors are kept above this, so that no topic is lost for good.
 const LEAST: f64 = 1e-4;
 /// Fixed-point steps each time.
@@ -51,8 +46,8 @@ fn digamma(mut x: f64) -> f64 {
 }
 
 impl Priors {
-    /// α from the tokens of each topic in documents, the lengths of documents, and the value that each α started from.
-    pub(super) fn learn_alpha(&mut self, topics: &[Vec<u32>], lengths: &[u32], start: f64) {
+    /// α from the tokens of each topic in documents, and the lengths of documents.
+    pub(super) fn learn_alpha(&mut self, topics: &[Vec<u32>], lengths: &[u32]) {
         for _ in 0..STEPS {
             let total = rise(lengths, self.alpha.iter().sum());
             // Documents of at most one token say nothing about how even topics are.
@@ -60,8 +55,7 @@ impl Priors {
                 return;
             }
             for (alpha, histogram) in self.alpha.iter_mut().zip(topics) {
-                let (above, below) = (*alpha * rise(histogram, *alpha) + BELIEF, total + BELIEF / start);
-                *alpha = (above / below).clamp(LEAST, 1e4);
+                *alpha = (*alpha * rise(histogram, *alpha) / total).clamp(LEAST, 1e4);
             }
         }
     }

@@ -56,19 +56,6 @@ fn made_topics_come_back() {
     assert!((30.0..46.0).contains(&perplexity), "{perplexity}");
 }
 
-/// A handful of documents about two things is not one topic and an empty one.
-#[test]
-fn a_few_documents_have_topics_too() {
-    let texts = ["cats dogs play", "cats sleep dogs bark", "tax law court", "court law tax", "dogs cats again"];
-    for seed in 1..=5 {
-        let run = Run::new(seed, 1).unwrap();
-        let (_, x) = DirichletParams { topics: 2, ..DirichletParams::default() }.fit(&tokens(&texts), &run).unwrap();
-        let first = |row: usize| x.row(row)[0] > 0.5;
-        assert!(first(0) == first(1) && first(1) == first(4) && first(2) == first(3), "seed {seed}: {x:?}");
-        assert_ne!(first(0), first(2), "seed {seed}: {x:?}");
-    }
-}
-
 #[test]
 fn bits_do_not_depend_on_threads() {
     let tokens = tokens(&made(400));
