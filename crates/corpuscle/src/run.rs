@@ -66,6 +66,8 @@ pub struct Run {
     progress: Arc<dyn Progress>,
     /// Any of them that is up stops the work; the last is this run's own.
     cancel: Vec<Arc<AtomicBool>>,
+    /// When the work stops by itself.
+    deadline: Option<Instant>,
     seconds: Arc<Mutex<VecDeque<(String, f64)>>>,
     shared: Option<Arc<Shared>>,
 }
@@ -91,6 +93,7 @@ impl Run {
             inline: false,
             progress: Arc::new(Silent),
             cancel: vec![Arc::new(AtomicBool::new(false))],
+            deadline: None,
             seconds: Arc::new(Mutex::new(VecDeque::new())),
             shared: None,
         })
@@ -199,9 +202,17 @@ impl Run {
         run
     }
 
-    /// `Err(Cancelled)` once the cancel flag is up. Stages call it between steps.
+    /// The same run, stopped at its next check after `deadline`, or at an earlier one that it had.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Run { deadline: Some(self.deadline.map_or(deadline, |before| before.min(deadline))), ..self.clone() }
+    }
+
+    /// `Err(Cancelled)` once the cancel flag is up or the deadline is over. Stages call it between steps.
     pub fn check(&self) -> Result<()> {
-        if self.cancel.iter().any(|flag| flag.load(Ordering::Relaxed)) { Err(Error::Cancelled) } else { Ok(()) }
+        let is_up = self.cancel.iter().any(|flag| flag.load(Ordering::Relaxed));
+        let is_over = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_up || is_over() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// Runs one named stage on this run's workers, timing it and reporting its start and end.
@@ -275,6 +286,16 @@ mod tests {
         assert!(one.quiet().check().is_err() && other.check().is_ok() && run.check().is_ok());
         run.cancel_flag().store(true, Ordering::Relaxed);
         assert!(other.check().is_err());
+    }
+
+    #[test]
+    fn a_deadline_stops_one_piece_of_work_and_no_other() {
+        let run = Run::new(0, 1).unwrap();
+        let (over, hour) = (Instant::now(), std::time::Duration::from_secs(3600));
+        assert!(run.until(over).quiet().check().is_err() && run.check().is_ok());
+        assert!(run.until(over + hour).check().is_ok());
+        // The earlier one holds.
+        assert!(run.until(over).until(over + hour).check().is_err());
     }
 
     #[test]

@@ -26,23 +26,26 @@ pub(crate) fn run(args: &Recommend, everywhere: &Everywhere, run: &Run) -> anyho
     let (documents, skipped) =
         train::documents(&args.data, &args.unlabelled, descriptions.is_empty(), &args.reading, run)?;
     let (model, choice) =
-        fit(documents, &descriptions, args.budget, &args.data, &args.unlabelled, false, everywhere, run)?;
+        fit(documents, &descriptions, (args.budget, started), &args.data, &args.unlabelled, false, everywhere, run)?;
     train::finish(&model, &args.output, skipped, started, Some(&choice), everywhere, run)
 }
 
-/// Chooses a recipe for the documents and fits it on all of them.
+/// Chooses a recipe for the documents and fits it on all of them, within so much time of when the command was started.
 #[expect(clippy::too_many_arguments, reason = "what `train` and `recommend` were told")]
 pub(super) fn fit(
     documents: Vec<Document>,
     descriptions: &[(String, String)],
-    budget: Duration,
+    (budget, started): (Duration, Instant),
     data: &[String],
     unlabelled: &[String],
     updatable: bool,
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<(Model, Choice)> {
-    let found = look(&documents, descriptions, budget, everywhere, run)?;
+    // The model begins with what was fitted on all documents while recipes were compared.
+    let run = &run.sharing();
+    // The time is that of the whole command; reading has taken some of it.
+    let found = look(&documents, descriptions, budget.saturating_sub(started.elapsed()), everywhere, run)?;
     let recipe = Recipe::parse(found.recipe())?;
     let texts: Vec<String> = documents.iter().take(TIMED).map(|document| document.text.clone()).collect();
     let started = Instant::now();

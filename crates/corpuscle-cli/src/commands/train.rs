@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Train, everywhere: &Everywhere, run: &Run) -> anyhow::R
         let (model, choice) = recommend::fit(
             documents,
             &descriptions,
-            SEARCH,
+            (SEARCH, started),
             &args.data,
             &args.unlabelled,
             args.updatable,

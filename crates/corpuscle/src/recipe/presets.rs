@@ -6,7 +6,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("tfidf-knn", "words(stop=english) | tfidf(sublinear=true) | knn"),
     ("bigram-svm", "tfidf(ngrams=2, sublinear=true) | svm"),
     ("lsi-svm", "tfidf(sublinear=true) | lsi(200) | svm"),
-    ("dcot", "words(stop=english) | tfidf(sublinear=true, min_df=2) | dcot(weight=auto) | svm"),
+    ("dcot", "tfidf(sublinear=true, min_df=2) | dcot(weight=auto) | svm"),
     ("scdv", "words(stop=english) | scdv | svm"),
     ("scdv-tfidf", "(tfidf(sublinear=true) + scdv * 0.5) | svm"),
     (

@@ -4,17 +4,17 @@
 //! quarter of the documents is labelled, a representation that knows no labels is fitted once on all texts, those of the
 //! fold among them but without their labels, and shared by all candidates and folds.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::RecommendParams;
-use super::contest::{Referee, Standing};
+use super::contest::{Referee, Sample, Standing};
 use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Tokenised, measure};
 use crate::experiment::objective::Objective;
 use crate::experiment::splits::Split;
 use crate::recipe::{Corpus, Recipe, Represented};
 use crate::text::WordsParams;
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// Below this many documents everything is quick, and a sample would tell nothing.
 const WORTH_SAMPLING: usize = 1500;
@@ -31,6 +31,9 @@ const CALIBRATION: f64 = 2.0;
 /// The same for one that trains itself, whose folds are also walked to see whether that helps.
 const CALIBRATION_OF_SELF_TRAINING: f64 = 6.0;
 
+/// The longest time anything is waited for, a month.
+const LONGEST: f64 = 2.6e6;
+
 /// The candidates, the documents and the clock.
 pub(super) struct Bench<'a> {
     documents: &'a [Document],
@@ -43,6 +46,10 @@ pub(super) struct Bench<'a> {
     whole: Vec<(WordsParams, Corpus)>,
     represented: Vec<Shared>,
     shares: bool,
+    /// Seconds of a fold of each candidate as if nobody had done part of its work before.
+    alone: Vec<f64>,
+    /// Whether whoever fits the model afterwards is handed what was shared.
+    lends: bool,
     started: Instant,
     seconds: f64,
     run: Run,
@@ -78,10 +85,12 @@ impl<'a> Bench<'a> {
             whole: Vec::new(),
             represented: Vec::new(),
             shares: labelled * 4 <= documents.len(),
+            alone: vec![0.0; recipes.len()],
+            lends: run.is_sharing(),
             started: Instant::now(),
             seconds: params.budget.as_secs_f64(),
             // Many candidates begin alike.
-            run: run.quiet().sharing(),
+            run: if run.is_sharing() { run.quiet() } else { run.quiet().sharing() },
         })
     }
 
@@ -108,15 +117,29 @@ impl<'a> Bench<'a> {
         Ok(self.whole.len() - 1)
     }
 
+    /// What `work` gives within `most` seconds; `None` when it was stopped.
+    fn within<T>(&mut self, most: f64, work: impl FnOnce(&mut Self, &Run) -> Result<T>) -> Result<Option<T>> {
+        self.run.check()?;
+        let run = self.run.until(Instant::now() + Duration::from_secs_f64(most.clamp(0.0, LONGEST)));
+        match work(self, &run) {
+            Ok(value) => Ok(Some(value)),
+            // Stopped by the deadline, unless somebody stopped everything.
+            Err(Error::Cancelled) => self.run.check().map(|()| None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// One fold on the shared representation of all texts.
-    fn measure_shared(&mut self, candidate: usize, fold: usize) -> Result<f64> {
+    fn measure_shared(&mut self, candidate: usize, fold: usize, run: &Run) -> Result<f64> {
         let at = self.whole_corpus(candidate)?;
         let known = match self.shared(candidate) {
             Some(known) => known,
             None => {
                 let recipe = &self.recipes[candidate];
                 let started = Instant::now();
-                let represented = recipe.represent(&self.whole[at].1, &self.run)?;
+                // An earlier fold has hidden some of the labels, by whose number stages may set themselves.
+                self.whole[at].1.labels = self.labels.clone();
+                let represented = recipe.represent(&self.whole[at].1, run)?;
                 let (body, seconds) = (recipe.representation().to_string(), started.elapsed().as_secs_f64());
                 self.represented.push(Shared { body, represented, seconds });
                 self.represented.len() - 1
@@ -124,9 +147,9 @@ impl<'a> Bench<'a> {
         };
         let (recipe, split, corpus) = (&self.recipes[candidate], &self.folds[fold], &mut self.whole[at].1);
         corpus.labels = self.labels.only(&split.train);
-        let model = recipe.fit_classifier(&self.represented[known].represented, corpus, &self.run)?;
-        let x = model.represent(&corpus.tokens.select(&split.test)?, &self.run)?;
-        let (outcome, _) = measure(&model, &x, &self.labels.select(&split.test), 0.0, &self.run)?;
+        let model = recipe.fit_classifier(&self.represented[known].represented, corpus, run)?;
+        let x = model.represent(&corpus.tokens.select(&split.test)?, run)?;
+        let (outcome, _) = measure(&model, &x, &self.labels.select(&split.test), 0.0, run)?;
         Ok(self.objective.value(&outcome))
     }
 
@@ -142,6 +165,26 @@ impl<'a> Bench<'a> {
         rows.sort_unstable();
         Ok(rows)
     }
+
+    /// Seconds to fit a candidate on a sample.
+    fn fit_sample(&mut self, candidate: usize, run: &Run) -> Result<f64> {
+        let rows = self.sample_rows()?;
+        let mut corpus = match self.is_shared(candidate) {
+            true => {
+                let at = self.whole_corpus(candidate)?;
+                self.whole[at].1.select(&rows)?
+            }
+            false => self.corpora.corpus(&self.recipes[candidate], self.documents, run)?.select(&rows)?,
+        };
+        corpus.labels = self.labels.select(&rows);
+        let (recipe, started) = (&self.recipes[candidate], Instant::now());
+        let represented = recipe.represent(&corpus, run)?;
+        // What others have paid for already costs nothing.
+        let started =
+            if self.is_shared(candidate) && self.shared(candidate).is_some() { Instant::now() } else { started };
+        recipe.fit_classifier(&represented, &corpus, run)?;
+        Ok(started.elapsed().as_secs_f64())
+    }
 }
 
 impl Referee for Bench<'_> {
@@ -149,42 +192,30 @@ impl Referee for Bench<'_> {
         self.seconds - self.started.elapsed().as_secs_f64()
     }
 
-    fn sample(&mut self, candidate: usize) -> Result<Option<f64>> {
+    fn sample(&mut self, candidate: usize, most: f64) -> Result<Sample> {
         if self.documents.len() < WORTH_SAMPLING {
-            return Ok(None);
+            return Ok(Sample::NotWorth);
         }
-        let rows = self.sample_rows()?;
-        let mut corpus = match self.is_shared(candidate) {
-            true => {
-                let at = self.whole_corpus(candidate)?;
-                self.whole[at].1.select(&rows)?
-            }
-            false => self.corpora.corpus(&self.recipes[candidate], self.documents, &self.run)?.select(&rows)?,
-        };
-        corpus.labels = self.labels.select(&rows);
-        let (recipe, started) = (&self.recipes[candidate], Instant::now());
-        let represented = recipe.represent(&corpus, &self.run)?;
-        // What others have paid for already costs nothing.
-        let started =
-            if self.is_shared(candidate) && self.shared(candidate).is_some() { Instant::now() } else { started };
-        recipe.fit_classifier(&represented, &corpus, &self.run)?;
-        Ok(Some(started.elapsed().as_secs_f64()))
+        let took = self.within(most, |bench, run| bench.fit_sample(candidate, run))?;
+        Ok(took.map_or(Sample::TooLong, Sample::Took))
     }
 
-    fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)> {
-        self.run.check()?;
-        let (started, known) = (Instant::now(), self.represented.len());
-        let figure = match self.is_shared(candidate) {
-            true => self.measure_shared(candidate, fold)?,
+    fn measure(&mut self, candidate: usize, fold: usize, most: f64) -> Result<Option<(f64, f64)>> {
+        let (started, known, saved) = (Instant::now(), self.represented.len(), self.run.saved_seconds());
+        let figure = self.within(most, |bench, run| match bench.is_shared(candidate) {
+            true => bench.measure_shared(candidate, fold, run),
             false => {
-                let (recipe, split) = (&self.recipes[candidate], &self.folds[fold]);
-                let (outcome, _) = self.corpora.measure(recipe, self.documents, split, &[], &self.run)?;
-                self.objective.value(&outcome)
+                let (recipe, split) = (&bench.recipes[candidate], &bench.folds[fold]);
+                let (outcome, _) = bench.corpora.measure(recipe, bench.documents, split, &[], run)?;
+                Ok(bench.objective.value(&outcome))
             }
-        };
+        })?;
         // The next fold will not fit the shared representation again, and `whole_fit` counts it on its own.
         let shared: f64 = self.represented[known..].iter().map(|shared| shared.seconds).sum();
-        Ok((figure, (started.elapsed().as_secs_f64() - shared).max(0.0)))
+        let seconds = (started.elapsed().as_secs_f64() - shared).max(0.0);
+        self.alone[candidate] =
+            seconds + if self.is_shared(candidate) { 0.0 } else { self.run.saved_seconds() - saved };
+        Ok(figure.map(|figure| (figure, seconds)))
     }
 
     fn tested(&self, folds: usize) -> usize {
@@ -220,6 +251,7 @@ impl Referee for Bench<'_> {
         for (recipe, (text, _)) in recipes.iter().zip(&mut votes) {
             *text = recipe.to_string();
             self.recipes.push(self.objective.measured(recipe));
+            self.alone.push(0.0);
         }
         Ok(votes)
     }
@@ -231,8 +263,9 @@ impl Referee for Bench<'_> {
             Objective::Accuracy => CALIBRATION,
             Objective::MicroF1 => 1.0,
         };
-        // Folds on a shared representation have not paid for it, the model will.
-        let shared = self.shared(candidate).map_or(0.0, |known| self.represented[known].seconds);
-        shared + fold * calibration * folds / (folds - 1.0).max(1.0)
+        // Folds on a shared representation have not paid for it; the model will, unless it is handed on.
+        let shared = self.shared(candidate).filter(|_| !self.lends);
+        let shared = shared.map_or(0.0, |known| self.represented[known].seconds);
+        shared + fold.max(self.alone[candidate]) * calibration * folds / (folds - 1.0).max(1.0)
     }
 }

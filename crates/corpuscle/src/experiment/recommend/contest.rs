@@ -7,6 +7,9 @@
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
 //! agree by chance. Where time is too short for all, the slowest of the worse half stays behind.
 //!
+//! What a sample tells is rough, so every fold is stopped when it takes much longer than that ([`PATIENCE`]), and in any case in time
+//! for the model of the best so far to be fitted.
+//!
 //! After [`VOTES_AFTER`] rounds newcomers may join ([`Referee::newcomers`]: votes of the best). They are measured on the folds that are
 //! over, where there is time for that, and go on as the others do.
 
@@ -19,6 +22,9 @@ use crate::{Error, Result};
 const BEHIND: f64 = 2.0;
 /// The p-value of the paired test from which on it is clearly behind.
 const SIGNIFICANT: f64 = 0.05;
+
+/// A fold may take so many times what was reckoned, or half of the time there is if that is more.
+const PATIENCE: f64 = 3.0;
 
 /// Rounds after which newcomers may join.
 const VOTES_AFTER: usize = 2;
@@ -58,16 +64,27 @@ pub struct Standing {
 pub(super) trait Referee {
     /// Seconds that are left.
     fn left(&self) -> f64;
-    /// Seconds to fit a candidate on a sample; `None` when there are too few documents to bother.
-    fn sample(&mut self, candidate: usize) -> Result<Option<f64>>;
-    /// The figure of a candidate on a fold, and the seconds it took.
-    fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)>;
+    /// What fitting a candidate on a sample tells of its time, within `most` seconds.
+    fn sample(&mut self, candidate: usize, most: f64) -> Result<Sample>;
+    /// The figure of a candidate on a fold, and the seconds it took; `None` when it was stopped after `most` seconds.
+    fn measure(&mut self, candidate: usize, fold: usize, most: f64) -> Result<Option<(f64, f64)>>;
     /// Documents tested in the first `folds` folds.
     fn tested(&self, folds: usize) -> usize;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
     /// Candidates that the best ones so far, the best first, give rise to, each with the seconds a fold of it may take.
     fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>>;
+}
+
+/// What a sample tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Sample {
+    /// There are too few documents to bother.
+    NotWorth,
+    /// Seconds it took.
+    Took(f64),
+    /// It was stopped.
+    TooLong,
 }
 
 impl Standing {
@@ -92,8 +109,11 @@ pub(super) fn contest(
         if candidate > 0 && no_time {
             continue;
         }
-        let wanted = match referee.sample(candidate) {
+        let spare = spare(standings, referee);
+        let fate = match referee.sample(candidate, spare) {
+            Ok(Sample::TooLong) => Fate::TooSlow(spare.max(0.0)),
             Ok(sample) => {
+                let sample = if let Sample::Took(seconds) = sample { Some(seconds) } else { None };
                 let fold = sample.zip(ratio).map(|(sample, ratio): (f64, f64)| sample * ratio);
                 standings[candidate].fold_seconds = fold;
                 // The first one is what all others are measured by; how it scales is not known yet.
@@ -103,7 +123,7 @@ pub(super) fn contest(
                 match fold + referee.whole_fit(candidate, fold).max(leader) > referee.left() {
                     true => Fate::TooSlow(fold),
                     false => {
-                        let fate = step(&mut standings[candidate], candidate, 0, referee)?;
+                        let fate = step(standings, candidate, 0, referee)?;
                         if let (None, Some(sample), Some(fold)) = (ratio, sample, standings[candidate].fold_seconds) {
                             ratio = Some(fold / sample.max(1e-6));
                         }
@@ -114,7 +134,7 @@ pub(super) fn contest(
             Err(Error::Cancelled) => return Err(Error::Cancelled),
             Err(error) => Fate::Failed(error.to_string()),
         };
-        standings[candidate].fate = wanted;
+        standings[candidate].fate = fate;
         watch(standings);
     }
     let mut done = usize::from(standings.iter().any(|standing| !standing.folds.is_empty()));
@@ -125,7 +145,7 @@ pub(super) fn contest(
             break;
         }
         for index in alive {
-            standings[index].fate = step(&mut standings[index], index, done, referee)?;
+            standings[index].fate = step(standings, index, done, referee)?;
             watch(standings);
         }
         done += 1;
@@ -159,7 +179,7 @@ fn join(
             let needed = (done - fold) as f64 * seconds + referee.whole_fit(index, seconds);
             standings[index].fate = match needed > referee.left() {
                 true => Fate::TooSlow(seconds),
-                false => step(&mut standings[index], index, fold, referee)?,
+                false => step(standings, index, fold, referee)?,
             };
             watch(standings);
             if standings[index].fate != Fate::Finished {
@@ -170,15 +190,27 @@ fn join(
     Ok(())
 }
 
+/// Seconds that may be spent before the model of the best so far has to be fitted.
+fn spare(standings: &[Standing], referee: &impl Referee) -> f64 {
+    referee.left() - leader(standings).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold))
+}
+
 /// One more fold.
-fn step(standing: &mut Standing, candidate: usize, fold: usize, referee: &mut impl Referee) -> Result<Fate> {
-    match referee.measure(candidate, fold) {
-        Ok((figure, seconds)) => {
+fn step(standings: &mut [Standing], candidate: usize, fold: usize, referee: &mut impl Referee) -> Result<Fate> {
+    let spare = spare(standings, referee);
+    let standing = &mut standings[candidate];
+    let most = match standing.fold_seconds {
+        Some(seconds) => spare.min((PATIENCE * seconds).max(spare / 2.0)),
+        None => spare,
+    };
+    match referee.measure(candidate, fold, most) {
+        Ok(Some((figure, seconds))) => {
             // The first fold may also have paid for what all share, so the later ones tell better.
             standing.fold_seconds = Some(seconds);
             standing.folds.push(figure);
             Ok(Fate::Finished)
         }
+        Ok(None) => Ok(Fate::TooSlow(most.max(0.0))),
         Err(Error::Cancelled) => Err(Error::Cancelled),
         Err(error) => Ok(Fate::Failed(error.to_string())),
     }
@@ -244,6 +276,8 @@ mod tests {
         candidates: Vec<(f64, f64)>,
         left: f64,
         vote: Option<(f64, f64)>,
+        /// How many times longer folds of all but the first take than samples tell.
+        worse_than_told: f64,
     }
 
     impl Referee for Made {
@@ -251,19 +285,22 @@ mod tests {
             self.left
         }
 
-        fn sample(&mut self, candidate: usize) -> Result<Option<f64>> {
-            let seconds = self.candidates[candidate].1 / 10.0;
-            self.left -= seconds;
-            Ok(Some(seconds))
+        fn sample(&mut self, candidate: usize, most: f64) -> Result<Sample> {
+            let seconds = self.candidates[candidate].1 / 10.0 / self.worse_than_told;
+            self.left -= seconds.min(most.max(0.0));
+            Ok(if seconds > most { Sample::TooLong } else { Sample::Took(seconds) })
         }
 
-        fn measure(&mut self, candidate: usize, fold: usize) -> Result<(f64, f64)> {
-            let (figure, seconds) = self.candidates[candidate];
-            self.left -= seconds;
+        fn measure(&mut self, candidate: usize, fold: usize, most: f64) -> Result<Option<(f64, f64)>> {
+            let (figure, mut seconds) = self.candidates[candidate];
+            if candidate == 0 {
+                seconds /= self.worse_than_told;
+            }
+            self.left -= seconds.min(most.max(0.0));
             if figure < 0.0 {
                 return Err(Error::data("does not fit"));
             }
-            Ok((figure + 0.001 * fold as f64, seconds))
+            Ok((seconds <= most).then_some((figure + 0.001 * fold as f64, seconds)))
         }
 
         fn tested(&self, folds: usize) -> usize {
@@ -286,6 +323,15 @@ mod tests {
     }
 
     fn hold_with(candidates: &[(f64, f64)], vote: Option<(f64, f64)>, left: f64) -> (Vec<Standing>, usize, f64) {
+        hold_told(candidates, vote, left, 1.0)
+    }
+
+    fn hold_told(
+        candidates: &[(f64, f64)],
+        vote: Option<(f64, f64)>,
+        left: f64,
+        worse_than_told: f64,
+    ) -> (Vec<Standing>, usize, f64) {
         let standing = |index: usize| Standing {
             recipe: index.to_string(),
             folds: Vec::new(),
@@ -293,7 +339,7 @@ mod tests {
             fate: Fate::NotTried,
         };
         let mut standings: Vec<Standing> = (0..candidates.len()).map(standing).collect();
-        let mut referee = Made { candidates: candidates.to_vec(), left, vote };
+        let mut referee = Made { candidates: candidates.to_vec(), left, vote, worse_than_told };
         let done = contest(&mut standings, 5, &mut referee, |_| {}).unwrap();
         (standings, done, referee.left)
     }
@@ -325,6 +371,14 @@ mod tests {
         let (standings, done, left) = hold(&[(0.8, 1.0), (0.81, 1.0), (0.9, 50.0)], 20.0);
         assert!(matches!(standings[2].fate, Fate::TooSlow(seconds) if (seconds - 50.0).abs() < 1e-9));
         assert!(done > 2 && left >= 2.0, "{done} rounds, {left} s left for the model");
+    }
+
+    #[test]
+    fn a_fold_that_takes_longer_than_told_is_stopped_in_time_for_a_model() {
+        // Told 4 s, takes 100: given up after half of the time there is, and the next is still measured.
+        let (standings, done, left) = hold_told(&[(0.8, 2.5), (0.9, 100.0), (0.85, 2.0)], None, 40.0, 25.0);
+        assert!(standings[1].folds.is_empty() && matches!(standings[1].fate, Fate::TooSlow(_)), "{standings:?}");
+        assert!(standings[2].folds.len() == done && done >= 2 && left >= 4.0, "{done}, {left}: {standings:?}");
     }
 
     #[test]
