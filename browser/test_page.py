@@ -336,7 +336,10 @@ def test_drift_is_shown_with_a_chart(browser, start, demo, served, width, scheme
     page.wait_for_selector("#decision:not([hidden])")
     assert "training document" in page.locator("#near li").first.inner_text()
     picture(page, f"serve-neighbours-{width}-{scheme}")
-    page.select_option("#model", "demo")
+    # Another model is asked about the text that stands there.
+    with page.expect_response(lambda response: response.url.endswith("/v1/explain")):
+        page.select_option("#model", "demo")
+    until(page, "document.getElementById('near-card').hidden")
     until(page, "document.querySelectorAll('#drift-charts svg').length === 2")
     assert page.locator("#drift").inner_text().startswith("No sign")
     looks_well(page, width, f"serve-same-{width}-{scheme}")

@@ -76,7 +76,7 @@ function fail(error) {
 }
 
 async function classify(event) {
-  event.preventDefault();
+  if (event) event.preventDefault();
   const text = byId("text").value;
   byId("error").hidden = true;
   const began = performance.now();
@@ -118,7 +118,12 @@ function show(text, said) {
 }
 
 byId("form").addEventListener("submit", classify);
-byId("model").addEventListener("change", () => { describe(); drift().catch(fail); });
+byId("model").addEventListener("change", () => {
+  describe();
+  drift().catch(fail);
+  // What is shown is what the model chosen says.
+  if (!byId("decision").hidden) classify();
+});
 setInterval(() => { if (!document.hidden) drift().catch(() => {}); }, 10000);
 byId("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) classify(event);
