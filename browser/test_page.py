@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -111,6 +112,14 @@ def label_by_key(page, label):
     until(page, "before => document.getElementById('doc-id').textContent !== before", arg=before)
     if label not in names:
         until(page, "name => [...document.querySelectorAll('#classes .name')].some(e => e.textContent === name)", arg=label)
+
+
+def post(address, path, body):
+    """A request beside the page, with its token."""
+    own, token = address.split("/?token=")
+    request = urllib.request.Request(own + path, json.dumps(body).encode(), {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
 
 
 def axe(page):
@@ -225,49 +234,135 @@ def test_two_people_at_once(browser, start, pile):
     assert all(not page.faults for page in pages)
 
 
+def looks_well(page, width, name):
+    """Leaves a picture; nothing sticks out, and everything has a name."""
+    picture(page, name)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width, f"{name} is {wide} px wide"
+    assert page.evaluate(OUTSIDE) == [], name
+    assert axe(page) == [], name
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_view_fits_and_has_names(browser, start, pile, width, scheme):
     how = {"viewport": {"width": width, "height": 844 if width == 390 else 900}, "color_scheme": scheme}
-    page = open_page(browser, start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada"), **how)
+    address = start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada")
+    page = open_page(browser, address, **how)
     until(page, "document.getElementById('doc-id').textContent !== ''")
-    for _ in range(14):
-        label_by_key(page, pile[current(page)])
+    for number in range(24):
+        shown = current(page)
+        label_by_key(page, pile[shown])
+        # Bob has another opinion of every fourth.
+        post(address, "/v1/labels", {"id": shown, "label": "spam" if number % 4 == 3 else pile[shown], "author": "Bob"})
     page.wait_for_timeout(4000)
+    # A word is not cut where there is room for it on a line.
+    cut = page.evaluate("""[...document.querySelectorAll('#classes .name')].filter(e => e.textContent.length <= 10
+        && e.getBoundingClientRect().height > 1.5 * parseFloat(getComputedStyle(e).lineHeight)).map(e => e.textContent)""")
+    assert cut == [], cut
     for view in ["label", "documents", "map", "people", "files"]:
         page.click(f"nav.tabs button[data-view={view}]")
         page.wait_for_timeout(600)
-        picture(page, f"{view}-{width}-{scheme}")
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width, f"{view} is {wide} px wide"
-        assert page.evaluate(OUTSIDE) == [], view
-        assert axe(page) == [], view
+        looks_well(page, width, f"{view}-{width}-{scheme}")
+        if view == "documents":
+            for show in ["check", "disputed", "doubt"]:
+                with page.expect_response(lambda response: f"show={show}" in response.url):
+                    page.select_option("#show", show)
+                page.wait_for_timeout(100)
+                looks_well(page, width, f"documents-{show}-{width}-{scheme}")
+            page.select_option("#show", "all")
+            with page.expect_response(lambda response: "q=invoice" in response.url):
+                page.fill("#query", "invoice")
+            page.wait_for_timeout(100)
+            looks_well(page, width, f"documents-search-{width}-{scheme}")
+        if view == "map":
+            page.select_option("#colour", "prediction")
+            page.wait_for_timeout(100)
+            looks_well(page, width, f"map-prediction-{width}-{scheme}")
     page.click("nav.tabs button[data-view=label]")
+    page.keyboard.press("m")
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    looks_well(page, width, f"label-several-{width}-{scheme}")
+    page.keyboard.press("m")
     page.keyboard.press("?")
     picture(page, f"keys-{width}-{scheme}")
     assert not page.faults, page.faults
 
 
+@pytest.fixture(scope="session")
+def served(tmp_path_factory, demo):
+    """A folder with a model of the embedded corpus, one that keeps its documents, and an index."""
+    folder = tmp_path_factory.mktemp("served")
+    rows = [json.dumps(row) for row in demo]
+    (folder / "demo.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    run = lambda *arguments: subprocess.run([BINARY, *arguments, "-q"], cwd=folder, check=True, capture_output=True)
+    run("train", "demo.jsonl", "--where", "split=train", "--recipe", "tfidf-svm", "-o", "demo.model")
+    run("train", "demo.jsonl", "--where", "split=train", "--recipe", "tfidf | knn(k=5)", "-o", "near.model")
+    run("index", "demo.jsonl", "-o", "index")
+    return folder
+
+
+FOREIGN = ["The goalie stopped thirty shots and the Rangers won in overtime", "Hubble was lifted into orbit by the shuttle and its astronauts"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_a_text_is_pasted_and_explained(browser, start, demo, tmp_path, width, scheme):
-    rows = [json.dumps(row) for row in demo]
-    (tmp_path / "demo.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    run = lambda *arguments: subprocess.run([BINARY, *arguments, "-q"], cwd=tmp_path, check=True, capture_output=True)
-    run("train", "demo.jsonl", "--where", "split=train", "--recipe", "tfidf-svm", "-o", "demo.model")
-    run("index", "demo.jsonl", "-o", "index")
+def test_a_text_is_pasted_and_explained(browser, start, demo, served, width, scheme):
     how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    page = open_page(browser, start("serve", "demo.model", "--index", "index"), **how)
-    picture(page, f"serve-empty-{width}-{scheme}")
+    page = open_page(browser, start("serve", str(served / "demo.model"), "--index", str(served / "index")), **how)
+    page.wait_for_selector("#drift-card:not([hidden])")
+    looks_well(page, width, f"serve-empty-{width}-{scheme}")
     page.fill("#text", "My invoice shows the wrong amount, please send a corrected one and refund the difference.")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#decision:not([hidden])")
     assert page.locator("#label").inner_text()
     assert page.locator("#marked mark").count() > 0 and page.locator("#near li").count() > 0
-    picture(page, f"serve-{width}-{scheme}")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(OUTSIDE) == []
-    assert axe(page) == [] and not page.faults, page.faults
+    looks_well(page, width, f"serve-{width}-{scheme}")
+    assert not page.faults, page.faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_drift_is_shown_with_a_chart(browser, start, demo, served, width, scheme):
+    how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    address = start("serve", str(served / "near.model"), str(served / "demo.model"))
+    post(address, "/v1/predict", {"texts": [row["text"] for row in demo if row["split"] == "test"], "model": "demo"})
+    page = open_page(browser, address, **how)
+    page.wait_for_selector("#drift-card:not([hidden])")
+    assert "Too few" in page.locator("#drift").inner_text()
+    page.fill("#text", "The screen of my laptop stays black.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#decision:not([hidden])")
+    assert "training document" in page.locator("#near li").first.inner_text()
+    picture(page, f"serve-neighbours-{width}-{scheme}")
+    # Another model is asked about the text that stands there.
+    with page.expect_response(lambda response: response.url.endswith("/v1/explain")):
+        page.select_option("#model", "demo")
+    until(page, "document.getElementById('near-card').hidden")
+    until(page, "document.querySelectorAll('#drift-charts svg').length === 2")
+    assert page.locator("#drift").inner_text().startswith("No sign")
+    looks_well(page, width, f"serve-same-{width}-{scheme}")
+    post(address, "/v1/predict", {"texts": FOREIGN * 950, "model": "demo"})
+    page.reload()
+    page.select_option("#model", "demo")
+    until(page, "document.getElementById('drift').className === 'notice'")
+    said = page.locator("#drift").inner_text()
+    assert "unlike those trained on" in said and "Since" in said
+    looks_well(page, width, f"serve-drift-{width}-{scheme}")
+    assert not page.faults, page.faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_report_of_drift_fits(browser, served, width, scheme):
+    (served / "foreign.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in FOREIGN * 20), encoding="utf-8")
+    subprocess.run([BINARY, "drift", "demo.model", "foreign.jsonl", "--before", "demo.jsonl", "--report", "drift.html", "-q"],
+                   cwd=served, check=True, capture_output=True)
+    how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    page = open_page(browser, (served / "drift.html").as_uri(), **how)
+    assert "unlike those trained on" in page.locator("body").inner_text()
+    looks_well(page, width, f"drift-report-{width}-{scheme}")
 
 
 def test_without_the_token_a_page_says_what_to_do(browser, start, pile):

@@ -91,6 +91,10 @@ class Client:
         """The models and their versions."""
         return self._json("/v1/models")["models"]
 
+    def drift(self):
+        """For each model, whether the texts it was asked about of late are like those it was trained on."""
+        return self._json("/v1/drift")["models"]
+
     def explain(self, texts, *, model=None, top=None, near=None):
         """The words and documents behind each label."""
         options = {"model": model, "top": top, "near": near}

@@ -265,13 +265,16 @@ class LSI(_Projection):
 class Sprinkle(_Projection):
     """Sprinkled LSI: class labels as extra terms draw documents of one class together.
 
+    What comes out has ``rank`` + 1 columns: the last is the length of what a new row has outside the space of the training rows, so that
+    cosines and distances to them are those of whole rows; it is 0 for training rows. With ``fold_in=True`` it is 0 everywhere.
+
     Examples
     --------
     >>> import numpy as np
     >>> from corpuscle import Sprinkle
     >>> X = np.random.default_rng(0).poisson(0.5, size=(30, 8))
-    >>> Sprinkle(rank=2).fit(X, [0, 1] * 15).transform(X).shape[0]
-    30
+    >>> Sprinkle(rank=2).fit(X, [0, 1] * 15).transform(X).shape
+    (30, 3)
     """
 
     _stage = "sprinkle"

@@ -39,6 +39,8 @@ def test_a_model_is_asked_over_http(start, demo, tmp_path):
     assert [said["label"] for said in client.predict_stream(new, batch=50)] == expected
     assert client.explain(new[:1], top=3)[0]["label"] == expected[0]
     assert client.embed(new[:1])[0]["indices"]
+    recent = client.drift()[0]
+    assert (recent["name"], recent["drifted"], recent["documents"]) == ("demo", False, 2 * len(new))
     with pytest.raises(ClientError, match="404") as refused:
         client.predict(new, model="nobody")
     assert "there is no model" in refused.value.reason

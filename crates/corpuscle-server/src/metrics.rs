@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use corpuscle::recipe::drift::STRANGE;
+
 /// Upper ends of the classes that times are counted in, in seconds.
 const TIMES: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
@@ -19,8 +21,8 @@ struct Times {
 struct Counted {
     answers: BTreeMap<(&'static str, u16), u64>,
     times: BTreeMap<&'static str, Times>,
-    /// Model and label.
-    predictions: BTreeMap<(String, String), u64>,
+    /// Model: label.
+    predictions: BTreeMap<String, BTreeMap<String, u64>>,
     /// Model: (documents with a p-value, those at 0.05 or less).
     novelty: BTreeMap<String, (u64, u64)>,
     /// Model: (unknown words, words) of the texts sampled.
@@ -56,16 +58,18 @@ impl Metrics {
     /// Labels were given by a model, each with the p-value of the document being like the training ones, where it has one.
     pub(crate) fn predicted<'a>(&self, model: &str, given: impl Iterator<Item = (Option<&'a str>, Option<f64>)>) {
         self.with(|counted| {
+            let (mut all, mut strange) = (0, 0);
+            let labels = counted.predictions.entry(model.to_string()).or_default();
             for (label, novelty) in given {
-                let label = label.unwrap_or_default();
-                // Looked up before a name is made: nearly always it is there.
-                let known = (model.to_string(), label.to_string());
-                *counted.predictions.entry(known).or_default() += 1;
+                *labels.entry(label.unwrap_or_default().to_string()).or_default() += 1;
                 if let Some(p) = novelty {
-                    let (all, strange) = counted.novelty.entry(model.to_string()).or_default();
-                    *all += 1;
-                    *strange += u64::from(p <= 0.05);
+                    all += 1;
+                    strange += u64::from(p <= STRANGE);
                 }
+            }
+            if all > 0 {
+                let sums = counted.novelty.entry(model.to_string()).or_default();
+                *sums = (sums.0 + all, sums.1 + strange);
             }
         });
     }
@@ -119,8 +123,10 @@ impl Counted {
         }
         let name = "corpuscle_predictions_total";
         head(out, name, "Documents by the label a model gave them first.", "counter");
-        for ((model, label), count) in &self.predictions {
-            let _ = writeln!(out, "{name}{{model=\"{}\",label=\"{}\"}} {count}", escaped(model), escaped(label));
+        for (model, labels) in &self.predictions {
+            for (label, count) in labels {
+                let _ = writeln!(out, "{name}{{model=\"{}\",label=\"{}\"}} {count}", escaped(model), escaped(label));
+            }
         }
         let name = "corpuscle_novel_documents_total";
         head(
@@ -155,7 +161,7 @@ impl Counted {
 }
 
 /// A value between quotes.
-fn escaped(value: &str) -> String {
+pub(crate) fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -1,5 +1,8 @@
 //! `drift`: documents like those trained on raise no alarm, foreign ones do, by their words where scores do not tell.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
 use crate::support::{Place, shared_data};
@@ -80,6 +83,36 @@ fn where_a_model_names_no_words_those_of_earlier_documents_are_compared() {
     assert_eq!(few["drifted"], false, "{few}");
     let few = drift(&place, "few.model", "demo.jsonl", &["--where", "split=test", "--before", "demo.jsonl"]);
     assert_eq!(few["unknown_words"]["many"], false, "{few}");
+}
+
+#[test]
+fn a_server_notes_in_its_log_when_texts_begin_to_differ() {
+    let place = Place::new();
+    place.train("tfidf-svm", "demo.model");
+    let mut command = place.command(&["serve", "demo.model"]);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let (host, token) = address.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+    let body = serde_json::json!({"texts": FOREIGN.iter().cycle().take(120).collect::<Vec<_>>()}).to_string();
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "POST /v1/predict HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // It looks by itself; nobody has asked.
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let noted: Value = serde_json::from_str(&lines.find(|line| line.contains("\"drift\"")).unwrap()).unwrap();
+    Command::new("kill").arg(server.id().to_string()).status().unwrap();
+    assert_eq!((&noted["event"], &noted["model"], &noted["documents"]), (&"drift".into(), &"demo".into(), &120.into()));
+    assert!(noted["unknown_words"].as_f64().unwrap() > 0.3, "{noted}");
+    assert!(!lines.any(|line| line.contains("goalie")), "texts are no part of a log");
+    assert!(server.wait().unwrap().success());
 }
 
 #[test]

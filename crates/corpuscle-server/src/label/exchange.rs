@@ -1,6 +1,7 @@
 //! Labels out and in: JSON Lines, CSV, and the JSON of Label Studio.
 //!
-//! All three have every labelled document once, with its text, so that other programs (and `corpuscle train`) can read them.
+//! All three have every labelled document once, with its text, so that other programs (and `corpuscle train`) can read them; Label Studio's has
+//! what each author says of it as an annotation, the one that counts last.
 //! Several labels of one document are a list in JSON and separated by `|` in CSV. What comes in is told apart by how it begins;
 //! documents are found by their id, labels are written as events of their author.
 
@@ -29,6 +30,8 @@ struct Labelled {
     time: String,
     note: String,
     text: String,
+    /// What others say: labels, author, time.
+    others: Vec<(Vec<String>, String, String)>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -72,9 +75,14 @@ fn labelled(store: &Store) -> Result<Vec<Labelled>, Refusal> {
         let one = |(place, standing): (u32, &super::store::Standing)| {
             let labels = standing.labels.clone()?;
             let last = standing.opinions.iter().rev().find(|opinion| opinion.labels.as_ref() == Some(&labels));
+            let is_last = |author: &str| last.is_some_and(|last| last.author == author);
+            let others = standing.opinions.iter().filter(|opinion| !is_last(&opinion.author));
+            let others =
+                others.filter_map(|other| Some((other.labels.clone()?, other.author.clone(), other.time.clone())));
             Some((
                 place,
                 Labelled {
+                    others: others.collect(),
                     id: pile.id(place).to_string(),
                     author: last.map(|last| last.author.clone()),
                     time: last.map(|last| last.time.clone()).unwrap_or_default(),
@@ -117,20 +125,26 @@ fn csv(list: &[Labelled]) -> String {
 }
 
 fn label_studio(list: &[Labelled]) -> String {
-    let task = |(number, one): (usize, &Labelled)| {
+    let mut number = 0;
+    let mut annotation = |labels: &[String], author: Option<&str>, time: &str| {
+        number += 1;
         json!({
-            "id": number + 1,
-            "data": {"text": one.text, "id": one.id},
-            "annotations": [{
-                "id": number + 1, "created_at": one.time, "created_username": one.author,
-                "result": [{
-                    "id": format!("label-{}", number + 1), "type": "choices", "from_name": "label", "to_name": "text",
-                    "value": {"choices": one.labels},
-                }],
+            "id": number, "created_at": time, "created_username": author,
+            "result": [{
+                "id": format!("label-{number}"), "type": "choices", "from_name": "label", "to_name": "text",
+                "value": {"choices": labels},
             }],
         })
     };
-    json!(list.iter().enumerate().map(task).collect::<Vec<_>>()).to_string()
+    let mut tasks = Vec::with_capacity(list.len());
+    for (at, one) in list.iter().enumerate() {
+        let others = one.others.iter().map(|(labels, author, time)| (labels, Some(author.as_str()), time));
+        let all = others.chain([(&one.labels, one.author.as_deref(), &one.time)]);
+        let annotations: Vec<Value> = all.map(|(labels, author, time)| annotation(labels, author, time)).collect();
+        let data = json!({"text": one.text, "id": one.id, "note": one.note});
+        tasks.push(json!({"id": at + 1, "data": data, "annotations": annotations}));
+    }
+    Value::Array(tasks).to_string()
 }
 
 /// `POST /v1/import`: any of the three.
@@ -181,9 +195,9 @@ fn read(text: &str) -> Result<Vec<Labelled>, Refusal> {
             tasks
                 .iter()
                 .enumerate()
-                .filter_map(|(at, task)| from_task(task).transpose().map(|one| (at, one)))
-                .map(|(at, one)| one.map_err(|reason| Refusal::bad(format!("task {}: {reason}", at + 1))))
+                .map(|(at, task)| from_task(task).map_err(|reason| Refusal::bad(format!("task {}: {reason}", at + 1))))
                 .collect::<Result<Vec<_>, _>>()?
+                .concat()
         }
         Some('{') => {
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -225,20 +239,30 @@ fn from_object(value: &Value) -> Result<Labelled, String> {
         time: text("time"),
         note: text("note"),
         text: String::new(),
+        others: Vec::new(),
     })
 }
 
-/// A task of Label Studio; `None` for one that nobody has answered.
-fn from_task(task: &Value) -> Result<Option<Labelled>, String> {
+/// The answers to a task of Label Studio, in their order; those that were given up are none.
+fn from_task(task: &Value) -> Result<Vec<Labelled>, String> {
     let id = task.pointer("/data/id").and_then(text_of).ok_or("there is no `data.id`")?;
-    let annotations = task.get("annotations").and_then(Value::as_array);
-    let Some(last) = annotations.and_then(|annotations| annotations.last()) else { return Ok(None) };
-    let results = last.get("result").and_then(Value::as_array).ok_or("an annotation without `result`")?;
-    let choices = results.iter().filter_map(|result| result.pointer("/value/choices").and_then(Value::as_array));
-    let labels = choices.flatten().map(text_of).collect::<Option<Vec<_>>>().ok_or("a choice is a text")?;
-    let author = last.get("created_username").or_else(|| last.get("completed_by")).and_then(text_of);
-    let author = author.filter(|author| !author.is_empty());
-    Ok(Some(Labelled { id, labels, author, time: String::new(), note: String::new(), text: String::new() }))
+    let note = task.pointer("/data/note").and_then(text_of).unwrap_or_default();
+    let annotations = task.get("annotations").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let given = annotations.iter().filter(|one| one.get("was_cancelled") != Some(&Value::Bool(true)));
+    let one = |annotation: &Value| {
+        let results = annotation.get("result").and_then(Value::as_array).ok_or("an annotation without `result`")?;
+        let choices = results.iter().filter_map(|result| result.pointer("/value/choices").and_then(Value::as_array));
+        let labels = choices.flatten().map(text_of).collect::<Option<Vec<_>>>().ok_or("a choice is a text")?;
+        let author = annotation.get("created_username").or_else(|| annotation.get("completed_by")).and_then(text_of);
+        let author = author.filter(|author| !author.is_empty());
+        let (id, time, text) = (id.clone(), String::new(), String::new());
+        Ok(Labelled { id, labels, author, time, note: String::new(), text, others: Vec::new() })
+    };
+    let mut list = given.map(one).collect::<Result<Vec<_>, String>>()?;
+    if let Some(last) = list.last_mut() {
+        last.note = note;
+    }
+    Ok(list)
 }
 
 fn from_csv(text: &str) -> Result<Vec<Labelled>, Refusal> {
@@ -263,6 +287,7 @@ fn from_csv(text: &str) -> Result<Vec<Labelled>, Refusal> {
             time: String::new(),
             note: field(note),
             text: String::new(),
+            others: Vec::new(),
         });
     }
     Ok(list)
@@ -313,6 +338,7 @@ mod tests {
             time: "2026-11-16T22:19:23.007Z".into(),
             note: note.into(),
             text: text.into(),
+            others: Vec::new(),
         };
         vec![
             one("1", &["a, \"b\""], "why\nnot?", "a text,\r\nwith \"all\" of it"),
@@ -329,9 +355,20 @@ mod tests {
             assert_eq!(read.len(), list.len(), "{name}");
             for (read, one) in read.iter().zip(&list) {
                 assert_eq!((&read.id, &read.labels, &read.author), (&one.id, &one.labels, &one.author), "{name}");
-                assert!(name == "labelstudio" || read.note == one.note, "{name}");
+                assert_eq!(read.note, one.note, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn label_studio_has_what_each_author_says() {
+        let mut one = list().remove(1);
+        one.others = vec![(vec!["z".into()], "Bob".into(), String::new())];
+        let both = read(&label_studio(std::slice::from_ref(&one))).unwrap();
+        let said: Vec<_> = both.iter().map(|one| (one.author.as_deref().unwrap(), one.labels.join(" "))).collect();
+        assert_eq!(said, [("Bob", "z".to_string()), ("Ada", "x y".to_string())]);
+        let given_up = "[{\"data\": {\"id\": 1}, \"annotations\": [{\"was_cancelled\": true, \"result\": []}]}]";
+        assert!(read(given_up).unwrap().is_empty());
     }
 
     #[test]

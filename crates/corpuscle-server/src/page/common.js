@@ -49,6 +49,14 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
+/** The same for pictures. */
+function svg(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
 const byId = (id) => document.getElementById(id);
 const percent = (share, digits) => (share === null || share === undefined ? "–" : (100 * share).toFixed(digits === undefined ? 1 : digits) + " %");
 const count = (number) => Number(number).toLocaleString("en").replaceAll(",", "\u202f");

@@ -5,12 +5,6 @@
 function curve(points) {
   if (!points || points.length < 2) return [];
   const [width, height, left, bottom] = [300, 130, 36, 20];
-  const svg = (tag, attributes, ...children) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.append(...children);
-    return element;
-  };
   const last = points[points.length - 1].labels;
   const x = (labels) => left + (width - left - 8) * labels / last;
   const y = (share) => 6 + (height - bottom - 6) * (1 - share);

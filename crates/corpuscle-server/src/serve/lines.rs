@@ -133,7 +133,7 @@ async fn stream(
                     })
                     .collect();
                 let said = predict::predict(&loaded, &texts, top, &inside, bench)?;
-                predict::count(&inside, &name, &loaded, texts.first().copied(), &said);
+                predict::count(&inside, &name, &loaded, &texts, &said);
                 Ok(write(&read, said, first))
             });
             if send.send(answered.await?).await.is_err() {

@@ -10,6 +10,7 @@
 //! # Ok::<(), corpuscle_server::Error>(())
 //! ```
 
+mod drift;
 mod embed;
 mod explain;
 mod lines;
@@ -50,6 +51,7 @@ const ROUTES: &[&str] = &[
     "/metrics",
     "/openapi.json",
     "/readyz",
+    "/v1/drift",
     "/v1/embed",
     "/v1/explain",
     "/v1/models",
@@ -116,7 +118,10 @@ impl Server {
     pub fn run(self) -> Result<()> {
         let Server { running, serving } = self;
         let watching = Arc::clone(&serving);
-        let watch = move || watching.models.refresh(&watching.door);
+        let watch = move || {
+            watching.models.refresh(&watching.door);
+            watching.models.watch(&watching.door);
+        };
         running.run(routes(serving), LOOK, watch)
     }
 }
@@ -128,6 +133,7 @@ fn routes(serving: Arc<Serving>) -> Router {
         .route("/v1/explain", post(explain::handle))
         .route("/v1/embed", post(embed::handle))
         .route("/v1/search", post(search::handle))
+        .route("/v1/drift", get(drift::handle))
         .route("/v1/models", get(list))
         .route("/healthz", get(|| async { request::answer(&json!({"status": "alive"})) }))
         .route("/readyz", get(|| async { request::answer(&json!({"status": "ready"})) }))
@@ -155,10 +161,11 @@ async fn list(State(serving): State<Arc<Serving>>) -> Result<Response, Refusal> 
 
 /// `GET /metrics`.
 async fn metrics(State(serving): State<Arc<Serving>>) -> Response {
-    let text = serving.door.metrics.text(&[
+    let mut text = serving.door.metrics.text(&[
         ("corpuscle_requests_inside", "Requests under way.", serving.door.inside() as f64),
         ("corpuscle_work_waiting", "Pieces of work that wait for a thread.", serving.workers.waiting() as f64),
         ("corpuscle_log_lines_lost", "Lines that the log had no room for.", serving.door.journal.lost() as f64),
     ]);
+    drift::write_gauges(&serving, &mut text);
     request::typed(text, "text/plain; version=0.0.4")
 }

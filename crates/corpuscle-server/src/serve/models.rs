@@ -3,7 +3,6 @@
 //! A request takes the model that is there when it arrives and keeps it to its end, so a replacement drops nothing. A file
 //! that cannot be read leaves the old model in its place; the log and the metrics say so.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,13 +12,12 @@ use corpuscle::Run;
 use corpuscle::recipe::{Model, Predictor};
 use serde_json::json;
 
+use super::drift::Watch;
 use crate::door::Door;
 use crate::refusal::Refusal;
 use crate::workers::Bench;
 use crate::{Error, Result};
 
-/// One request in so many has its words counted: each time a text is cut into words once more.
-const SAMPLED: u64 = 16;
 /// Predictors a thread keeps; those of replaced models go first.
 const KEPT: usize = 16;
 
@@ -33,10 +31,8 @@ pub(crate) struct Loaded {
     pub(crate) model: Model,
     /// What single texts are predicted with; none for a representation without a classifier.
     predictor: Option<Predictor>,
-    /// The words it knows; none where its columns are no words.
-    words: Option<HashSet<String>>,
-    /// Requests so far.
-    asked: AtomicU64,
+    /// What it has seen of late.
+    pub(crate) watch: Watch,
 }
 
 impl Loaded {
@@ -53,21 +49,9 @@ impl Loaded {
         }
         let version = model.metadata().sha256.chars().take(12).collect();
         let predictor = model.predictor(run).ok();
-        let words = model.feature_names();
-        let words = (!words.is_empty()).then(|| words.into_iter().collect());
+        let watch = Watch::new(&model);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Loaded { number, version, model, predictor, words, asked: AtomicU64::new(0) })
-    }
-
-    /// Of one request in [`SAMPLED`], the words of its first text: how many the model does not know, and how many there are.
-    pub(crate) fn sample_words(&self, text: Option<&str>, run: &Run) -> Option<(u64, u64)> {
-        if !self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(SAMPLED) {
-            return None;
-        }
-        let known = self.words.as_ref()?;
-        let tokens = self.model.recipe().words().tokenize(&[text?], run).ok()?;
-        let unknown = tokens.words(0).filter(|word| !known.contains(*word)).count();
-        Some((unknown as u64, tokens.words(0).len() as u64))
+        Ok(Loaded { number, version, model, predictor, watch })
     }
 
     /// This thread's predictor of the model.
@@ -168,6 +152,14 @@ impl Models {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Named> {
         self.list.iter()
+    }
+
+    /// Looks whether documents have begun or ceased to be unlike those trained on.
+    pub(crate) fn watch(&self, door: &Door) {
+        for named in &self.list {
+            let loaded = named.now();
+            loaded.watch.look(&named.name, &loaded.version, &door.journal);
+        }
     }
 
     /// Reads the files again that are no longer what they were. Called by one thread.

@@ -46,7 +46,12 @@ fn post(name: &str, about: &str, asked: &str, answer: &str, lines: bool) -> Valu
 
 fn get(name: &str, about: &str, kind: &str, open: bool) -> Value {
     let schema = if kind == "application/json" { json!({"type": "object"}) } else { json!({"type": "string"}) };
-    let mut responses = json!({"200": {"description": "The answer.", "content": {kind: {"schema": schema}}}});
+    get_as(name, about, &json!({kind: {"schema": schema}}), open)
+}
+
+/// A `GET` of this content.
+fn get_as(name: &str, about: &str, content: &Value, open: bool) -> Value {
+    let mut responses = json!({"200": {"description": "The answer.", "content": content}});
     responses["403"] = json!({"description": "Host or Origin is not ours.", "content": body(&reference("Error"))});
     responses["429"] = json!({"description": "There is no room just now.", "content": body(&reference("Error"))});
     if !open {
@@ -78,6 +83,17 @@ pub(super) fn document() -> Value {
     let from = |key: &str, items: Value| {
         object(json!({"model": {"type": "string"}, "version": {"type": "string"}, key: list(items)}))
     };
+    let steps = || list(json!({"type": "integer", "minimum": 0}));
+    let sign = |more: Value| {
+        let mut properties = json!({
+            "share": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}, "expected": number(),
+            "histogram": steps(),
+        });
+        if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
+            properties.extend(more);
+        }
+        json!({"type": ["object", "null"], "properties": properties})
+    };
     let class = || object(json!({"label": {"type": "string"}, "probability": number(), "score": {"type": "number"}}));
     json!({
         "openapi": "3.1.0",
@@ -91,6 +107,7 @@ pub(super) fn document() -> Value {
             "/v1/explain": post("explain", "The words and documents behind each label.", "Explain", "Explanations", false),
             "/v1/embed": post("embed", "Each text as a vector.", "Embed", "Vectors", false),
             "/v1/search": post("search", "Documents of the index for a query.", "Search", "Hits", false),
+            "/v1/drift": get_as("drift", "Whether recent texts are unlike those trained on.", &body(&reference("Drift")), false),
             "/v1/models": get("models", "The models and their versions.", "application/json", false),
             "/metrics": get("metrics", "Counters for Prometheus.", "text/plain", false),
             "/healthz": get("healthz", "Whether the server lives.", "application/json", true),
@@ -124,6 +141,16 @@ pub(super) fn document() -> Value {
                         }},
                     ],
                 })),
+                "Drift": object(json!({"models": list(object(json!({
+                    "name": {"type": "string"}, "version": {"type": "string"},
+                    "documents": count("Texts looked at: the last ones, at most `window`."),
+                    "window": count("Texts that are remembered."), "least": count("Texts from which on something is said."),
+                    "drifted": {"type": ["boolean", "null"], "description": "Null while there are too few, or where the model cannot tell."},
+                    "since": {"type": ["string", "null"], "description": "When it began."}, "verdict": {"type": "string"},
+                    "errors": {"type": "number", "description": "Standard errors of the intervals."},
+                    "novelty": sign(json!({})), "unknown_words": sign(json!({"many": {"type": ["boolean", "null"]}})),
+                    "classes": list(object(json!({"label": {"type": "string"}, "share": {"type": "number"}}))),
+                })))})),
                 "Hits": object(json!({"hits": list(object(json!({
                     "id": {"type": "string"}, "score": {"type": "number"}, "snippet": {"type": "string"},
                     "terms": list(json!({"type": "string"})),

@@ -61,6 +61,9 @@ pub(super) struct Answer {
 pub(super) struct Predicted {
     /// The best label; none where a model of several labels gives none.
     pub(super) label: Option<String>,
+    /// Its number.
+    #[serde(skip)]
+    pub(super) class: Option<u32>,
     /// Its probability, where the model can tell.
     pub(super) probability: Option<f32>,
     pub(super) score: Option<f32>,
@@ -105,6 +108,7 @@ fn named(
     };
     let best = labels.first().map(|&number| class(number as usize));
     Predicted {
+        class: labels.first().copied(),
         probability: best.as_ref().and_then(|best| best.probability),
         score: best.as_ref().map(|best| best.score),
         label: best.map(|best| best.label),
@@ -144,9 +148,9 @@ pub(super) fn predict(
     Ok(list)
 }
 
-/// Counts what was said, and of whom.
-pub(super) fn count(serving: &Serving, name: &str, loaded: &Loaded, first: Option<&str>, list: &[Predicted]) {
-    if let Some((unknown, all)) = loaded.sample_words(first, &serving.run) {
+/// Counts what was said of texts.
+pub(super) fn count(serving: &Serving, name: &str, loaded: &Loaded, texts: &[impl AsRef<str>], list: &[Predicted]) {
+    if let Some((unknown, all)) = loaded.watch.take(&loaded.model, texts, list, &serving.run) {
         serving.door.metrics.sampled(name, unknown, all);
     }
     serving.door.metrics.predicted(name, list.iter().map(|said| (said.label.as_deref(), said.novelty)));
@@ -173,7 +177,7 @@ pub(super) async fn handle(
     let inside = Arc::clone(&serving);
     let answer = serving.workers.run(move |bench| {
         let predictions = predict(&loaded, &texts, asked.top, &inside, bench)?;
-        count(&inside, &name, &loaded, texts.first().map(String::as_str), &predictions);
+        count(&inside, &name, &loaded, &texts, &predictions);
         let answer = Answer { model: name, version: loaded.version.clone(), predictions };
         // Written here: a long list would keep a thread of the network busy.
         request::answer(&answer)

@@ -51,6 +51,76 @@ fn words_the_model_does_not_know_are_counted() {
     }
 }
 
+/// What newsgroups talk about, and no help desk.
+const FOREIGN: [&str; 5] = [
+    "The goalie stopped thirty shots and the Rangers won in overtime on a slap shot from the blue line",
+    "Hubble was lifted into orbit by the shuttle so that astronauts could mend its mirror in space",
+    "My carburetor floods whenever the engine idles, so the mechanic rebuilt the manifold and clutch",
+    "Armenian villages were burned by soldiers while the parliament in Ankara denied the massacre",
+    "A diet rich in yeast may trigger migraine, though physicians dispute the clinical evidence",
+];
+
+#[test]
+fn texts_unlike_those_trained_on_are_told_of_until_they_are_like_them_again() {
+    let place = Place::serving(Limits::default());
+    let said = || place.get("/v1/drift").json()["models"][0].clone();
+    let ask = |texts: &[String]| assert_eq!(place.post("/v1/predict", &json!({"texts": texts})).status, 200);
+    let gauge = |line: &str| place.get("/metrics").text().lines().any(|found| found == line);
+    let own: Vec<String> = demo().unwrap().test.iter().map(|document| document.text.clone()).collect();
+    let foreign: Vec<String> = (0..60).map(|number| FOREIGN[number % FOREIGN.len()].to_string()).collect();
+    // Too few to tell, then none that is strange; one by one and many at once.
+    let none = said();
+    assert_eq!((&none["documents"], &none["drifted"], &none["name"]), (&json!(0), &Value::Null, &json!("demo")));
+    own[..10].chunks(1).for_each(ask);
+    let few = said();
+    assert!(few["drifted"].is_null() && few["verdict"].as_str().unwrap().contains("10 so far"), "{few}");
+    ask(&own[10..]);
+    let same = said();
+    assert_eq!((&same["documents"], &same["drifted"]), (&json!(own.len()), &json!(false)), "{same}");
+    assert!(same["since"].is_null() && same["verdict"].as_str().unwrap().starts_with("no sign"), "{same}");
+    let counted =
+        |name: &str| same[name]["histogram"].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!((counted("novelty"), counted("unknown_words") >= 64), (own.len() as u64, true), "{same}");
+    let shares: f64 = same["classes"].as_array().unwrap().iter().filter_map(|class| class["share"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{same}");
+    assert!(gauge("corpuscle_drifted{model=\"demo\"} 0"));
+    assert!(gauge(&format!("corpuscle_recent_texts{{model=\"demo\"}} {}", own.len())));
+    // What `corpuscle drift` says of these documents alone is what the window of another server says.
+    let other = Place::serving(Limits::default());
+    other.post("/v1/predict", &json!({"texts": foreign}));
+    let alone = other.get("/v1/drift").json()["models"][0].clone();
+    assert_eq!((&alone["drifted"], &alone["unknown_words"]["many"]), (&json!(true), &json!(true)), "{alone}");
+    // Among the others, once there are enough of them.
+    ask(&foreign.iter().cycle().take(1900).cloned().collect::<Vec<_>>());
+    let changed = said();
+    assert_eq!(changed["drifted"], true, "{changed}");
+    assert!(changed["since"].is_string() && changed["verdict"].as_str().unwrap().contains("unlike"), "{changed}");
+    assert!(gauge("corpuscle_drifted{model=\"demo\"} 1"));
+    assert!(!changed.to_string().contains("goalie"), "no word is kept: {changed}");
+    // The window forgets, and one request may fill it several times.
+    let many: Vec<String> = own.iter().cycle().take(4500).cloned().collect();
+    ask(&many);
+    let over = said();
+    assert_eq!(
+        (&over["documents"], &over["drifted"], &over["since"]),
+        (&over["window"], &json!(false), &Value::Null),
+        "{over}"
+    );
+}
+
+#[test]
+fn a_model_that_cannot_tell_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    train(&folder.path().join("blind.model"), "tfidf | lsi(10) | svm(calibrate=0)", &demo().unwrap().train);
+    let names = |folder: &std::path::Path| vec![folder.join("blind.model").display().to_string()];
+    let place = Place::serving_models(folder, names, None, Limits::default());
+    place.post("/v1/predict", &json!({"texts": [FOREIGN[0]; 60]}));
+    let said = place.get("/v1/drift").json()["models"][0].clone();
+    assert!(said["drifted"].is_null() && said["novelty"].is_null() && said["unknown_words"].is_null(), "{said}");
+    assert!(said["verdict"].as_str().unwrap().starts_with("nothing tells"), "{said}");
+    assert!(!place.get("/metrics").text().contains("corpuscle_drifted{"));
+}
+
 #[test]
 fn lines_are_answered_line_by_line() {
     let place = Place::serving(Limits::default());
@@ -159,9 +229,17 @@ fn what_happened_can_be_counted_and_every_answer_is_in_the_document() {
             && text.contains("corpuscle_compared_documents_total")
     );
     let document = place.get("/openapi.json").json();
-    for path in
-        ["/v1/predict", "/v1/explain", "/v1/embed", "/v1/search", "/v1/models", "/metrics", "/healthz", "/readyz"]
-    {
+    for path in [
+        "/v1/predict",
+        "/v1/explain",
+        "/v1/embed",
+        "/v1/search",
+        "/v1/drift",
+        "/v1/models",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+    ] {
         assert!(document["paths"][path].is_object(), "{path}");
     }
     // Every reference leads somewhere.

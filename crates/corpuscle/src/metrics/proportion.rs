@@ -26,15 +26,22 @@ pub struct Proportion {
 }
 
 impl Proportion {
+    /// Standard errors of a 95 % interval.
+    pub const USUAL: f64 = 1.959_963_984_540_054;
+
     /// `count` of so many.
     pub fn new(count: usize, of: usize) -> Self {
+        Self::within(count, of, Self::USUAL)
+    }
+
+    /// The same with an interval of another width, `z` standard errors.
+    pub fn within(count: usize, of: usize, z: f64) -> Self {
         if of == 0 {
             return Proportion { count, of, low: 0.0, high: 1.0 };
         }
-        const Z: f64 = 1.959_963_984_540_054;
         let (n, p) = (of as f64, count as f64 / of as f64);
-        let middle = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-        let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+        let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
         Proportion { count, of, low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
     }
 

@@ -9,6 +9,7 @@
 mod arguments;
 mod data;
 mod decide;
+pub mod drift;
 mod elsewhere;
 mod erase;
 mod explain;

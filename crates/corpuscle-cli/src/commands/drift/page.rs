@@ -1,10 +1,11 @@
 //! The page of `corpuscle drift`.
 
+use corpuscle::recipe::drift::STEPS;
 use corpuscle::report::html::{Metric, Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, Chart};
 
 use super::seen::Seen;
-use super::{STEPS, Told, interval};
+use super::{Told, interval};
 use crate::args::Drift;
 use crate::output;
 
@@ -12,21 +13,25 @@ impl Told {
     /// Everything, with charts.
     pub(super) fn page(&self, args: &Drift, new: &Seen, before: Option<&Seen>) -> Report {
         let mut metrics = Vec::new();
-        if let Some((share, low, high)) = self.strange {
-            let note = format!("95 %: {} to {}; 5 % expected", output::percent(low), output::percent(high));
-            metrics.push(Metric::percent("Strange documents", share, &note));
+        if let Some(share) = self.verdict.strange {
+            let note = format!("95 %: {} to {}; 5 % expected", output::percent(share.low), output::percent(share.high));
+            metrics.push(Metric::percent("Strange documents", share.value(), &note));
         }
         metrics
             .extend(self.moved.map(|moved| Metric::percent("Class shares moved", moved, "against documents before")));
-        metrics
-            .extend(self.unknown.map(|unknown| Metric::percent("Unknown words", unknown.share, &interval(&unknown))));
+        metrics.extend(
+            self.verdict.unknown.map(|unknown| Metric::percent("Unknown words", unknown.share, &interval(&unknown))),
+        );
         let mut sections = vec![
             Section::Headline { heading: "How they differ".into(), metrics },
-            Section::Text { heading: "In a sentence".into(), paragraphs: vec![format!("{}.", self.verdict())] },
+            Section::Text {
+                heading: "In a sentence".into(),
+                paragraphs: vec![format!("{}.", self.verdict.sentence())],
+            },
         ];
-        if let Some(counts) = new.novelty {
+        if let Some(counts) = new.tally.novelty() {
             let title = "Documents by their p-value of being like the training ones";
-            let chart = histogram(title, &counts, |edge| format!("{edge:.2}"));
+            let chart = histogram(title, counts, |edge| format!("{edge:.2}"));
             sections.push(Section::Chart {
                 heading: "Novelty".into(),
                 chart,
@@ -34,8 +39,8 @@ impl Told {
                     .into(),
             });
         }
-        if let Some(unknown) = &self.unknown {
-            let chart = histogram("Documents by their share of unknown words", &new.unknown_steps, |edge| {
+        if let Some(unknown) = &self.verdict.unknown {
+            let chart = histogram("Documents by their share of unknown words", new.tally.unknown_steps(), |edge| {
                 format!("{:.0} %", 100.0 * edge)
             });
             let expected = unknown.expected.map_or_else(String::new, |expected| {
@@ -74,10 +79,10 @@ impl Told {
             heading: "What was compared".into(),
             rows: vec![
                 ("model".into(), args.model.display().to_string()),
-                ("new documents".into(), output::count(new.documents)),
+                ("new documents".into(), output::count(new.tally.documents())),
                 (
                     "documents before".into(),
-                    before.map_or_else(|| "none given".into(), |before| output::count(before.documents)),
+                    before.map_or_else(|| "none given".into(), |before| output::count(before.tally.documents())),
                 ),
             ],
         });

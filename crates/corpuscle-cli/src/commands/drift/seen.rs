@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use corpuscle::Run;
 use corpuscle::corpus::{Document, ReadOptions};
+use corpuscle::recipe::drift::{Tally, Vocabulary};
 use corpuscle::recipe::{Model, for_each_batch};
 
-use super::words::{ShareOfWords, Vocabulary};
-use super::{STEPS, STRANGE};
 use crate::input;
 
 /// In how many documents a word is, and how often.
@@ -19,18 +18,9 @@ pub(super) struct Found {
 
 #[derive(Default)]
 pub(super) struct Seen {
-    pub(super) documents: usize,
-    /// How many have a p-value in each twentieth; none where the model cannot tell.
-    pub(super) novelty: Option<[usize; STEPS]>,
-    /// How many have 0.05 or less.
-    pub(super) strange: usize,
-    /// Documents by class.
-    pub(super) classes: Vec<usize>,
+    pub(super) tally: Tally,
     pub(super) words: HashMap<String, Found>,
-    pub(super) tokens: u64,
-    pub(super) unknown: ShareOfWords,
-    /// Documents by their share of unknown words, in twentieths.
-    pub(super) unknown_steps: [usize; STEPS],
+    tokens: u64,
 }
 
 impl Seen {
@@ -42,30 +32,22 @@ impl Seen {
         known: Option<&Vocabulary>,
         run: &Run,
     ) -> anyhow::Result<Self> {
-        let mut seen = Seen { classes: vec![0; model.classes().len()], ..Seen::default() };
+        let mut seen = Seen::default();
         let mut source = input::open(data, options)?;
         for_each_batch(&mut source, run, |batch: Vec<Document>| -> anyhow::Result<()> {
             let tokens = model.tokenize(&batch, run)?;
             let x = model.represent(&tokens, run)?;
             let said = model.predict_matrix(&x, run)?;
-            seen.documents += batch.len();
-            for &class in said.labels.iter().flatten() {
-                seen.classes[class as usize] += 1;
-            }
-            if let Ok(values) = model.novelty(&x, &said, run) {
-                let counts = seen.novelty.get_or_insert([0; STEPS]);
-                for value in values {
-                    counts[((value * STEPS as f64).ceil() as usize).clamp(1, STEPS) - 1] += 1;
-                    seen.strange += usize::from(value <= STRANGE);
-                }
-            }
+            let novelty = model.novelty(&x, &said, run).ok();
             for document in 0..tokens.n_documents() {
-                seen.take_words(tokens.words(document), known);
+                let novelty = novelty.as_ref().map(|values| values[document]);
+                let counts = seen.take_words(tokens.words(document), known);
+                seen.tally.take(said.labels[document].iter().copied(), novelty, Some(counts));
             }
             Ok(())
         })?;
         input::report_skipped(&source, run);
-        if seen.documents == 0 {
+        if seen.tally.documents() == 0 {
             return Err(
                 corpuscle::Error::data("there are no documents: the data are empty, or a filter left none").into()
             );
@@ -73,7 +55,12 @@ impl Seen {
         Ok(seen)
     }
 
-    fn take_words<'a>(&mut self, words: impl ExactSizeIterator<Item = &'a str>, known: Option<&Vocabulary>) {
+    /// Counts the words of a document: how many are unknown, and how many there are.
+    fn take_words<'a>(
+        &mut self,
+        words: impl ExactSizeIterator<Item = &'a str>,
+        known: Option<&Vocabulary>,
+    ) -> (usize, usize) {
         let all = words.len();
         let mut own: HashMap<&str, u64> = HashMap::new();
         let mut unknown = 0;
@@ -82,10 +69,6 @@ impl Seen {
             unknown += usize::from(known.is_some_and(|known| !known.knows(word)));
         }
         self.tokens += all as u64;
-        self.unknown.add(unknown, all);
-        if let Some(step) = (unknown * STEPS).checked_div(all) {
-            self.unknown_steps[step.min(STEPS - 1)] += 1;
-        }
         for (word, tokens) in own {
             // Looked up before a name is made: nearly always it is there.
             match self.words.get_mut(word) {
@@ -98,9 +81,17 @@ impl Seen {
                 }
             }
         }
+        (unknown, all)
     }
 
-    pub(super) fn share(&self, class: usize) -> f64 {
-        self.classes[class] as f64 / self.documents as f64
+    /// The words of these documents as what is known.
+    pub(super) fn vocabulary(&self) -> Vocabulary {
+        Vocabulary::of_documents(self.words.keys().cloned().collect(), self.tally.documents(), self.tokens)
+    }
+
+    /// The share of their words that would be unknown, had they been held out.
+    pub(super) fn counted(&self, known: &Vocabulary) -> f64 {
+        let words = self.words.iter().map(|(word, found)| (word.as_str(), found.documents, found.tokens));
+        known.counted(self.tally.documents(), words)
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn map(out: &mut String, chart: &Chart, classes: &[String], groups: &
 }
 
 fn figure(out: &mut String, kind: &str, chart: &Chart, caption: &str, data: &serde_json::Value) {
-    let _ = write!(out, "<figure class=\"{kind}\">{}", chart.inline());
+    let _ = write!(out, "<figure class=\"{kind}\" tabindex=\"0\">{}", chart.inline());
     if !caption.is_empty() {
         let _ = write!(out, "<figcaption>{}</figcaption>", escape(caption));
     }

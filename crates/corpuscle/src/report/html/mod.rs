@@ -219,7 +219,7 @@ impl Section {
             Section::Table { columns, rows, .. } => tables::table(out, columns, rows),
             Section::PerClass { classes, .. } => tables::per_class(out, classes),
             Section::Chart { chart, caption, .. } => {
-                let _ = write!(out, "<figure>{}", chart.inline());
+                let _ = write!(out, "<figure tabindex=\"0\">{}", chart.inline());
                 if !caption.is_empty() {
                     let _ = write!(out, "<figcaption>{}</figcaption>", escape(caption));
                 }

@@ -51,7 +51,7 @@ pub(super) fn facts(out: &mut String, rows: &[(String, String)]) {
 }
 
 fn header(out: &mut String, columns: &[&str]) {
-    out.push_str("<div class=\"wide\"><table><thead><tr>");
+    out.push_str("<div class=\"wide\" tabindex=\"0\"><table><thead><tr>");
     for (at, column) in columns.iter().enumerate() {
         let class = if at == 0 { "" } else { " class=\"number\"" };
         let _ = write!(out, "<th scope=\"col\"{class}>{column}</th>");

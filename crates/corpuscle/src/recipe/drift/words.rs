@@ -13,12 +13,10 @@
 
 use std::collections::HashSet;
 
-use corpuscle::params::Value;
-use corpuscle::recipe::Model;
-use corpuscle::recipe::syntax::{Call, Expression};
-use corpuscle::vectorize::Bound;
-
-use super::seen::Seen;
+use crate::params::Value;
+use crate::recipe::Model;
+use crate::recipe::syntax::{Call, Expression};
+use crate::vectorize::Bound;
 
 /// Odds of an unknown word, against those expected, above which there are many.
 const MARGIN: f64 = 3.0;
@@ -26,8 +24,11 @@ const MARGIN: f64 = 3.0;
 const LEAST: f64 = 0.05;
 
 /// The words a model knows, and what it learnt them from.
-pub(super) struct Vocabulary {
+#[derive(Debug, Clone)]
+pub struct Vocabulary {
     words: HashSet<String>,
+    /// How many of them are single words.
+    singles: usize,
     /// Fewest documents of a known word; none where the model has left words out for other reasons.
     least: Option<u64>,
     documents: usize,
@@ -36,7 +37,7 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     /// That of a model; none where its columns are no words.
-    pub(super) fn of(model: &Model) -> Option<Self> {
+    pub fn of(model: &Model) -> Option<Self> {
         let names = model.feature_names();
         if names.is_empty() {
             return None;
@@ -44,29 +45,40 @@ impl Vocabulary {
         let about = &model.metadata().about;
         let is_whole = model.widths().ok()?.first().is_some_and(|(_, columns)| *columns == names.len());
         let least = if is_whole { least_documents(model, about.documents) } else { None };
-        Some(Vocabulary { words: names.into_iter().collect(), least, documents: about.documents, tokens: about.tokens })
+        Some(Self::new(names.into_iter().collect(), least, about.documents, about.tokens))
     }
 
-    /// That of documents, for a model that names no words.
-    pub(super) fn of_documents(seen: &Seen) -> Self {
-        let words = seen.words.keys().cloned().collect();
-        Vocabulary { words, least: Some(1), documents: seen.documents, tokens: seen.tokens }
+    /// That of so many documents with so many tokens, for a model that names no words.
+    pub fn of_documents(words: HashSet<String>, documents: usize, tokens: u64) -> Self {
+        Self::new(words, Some(1), documents, tokens)
     }
 
-    pub(super) fn knows(&self, word: &str) -> bool {
+    fn new(words: HashSet<String>, least: Option<u64>, documents: usize, tokens: u64) -> Self {
+        // Terms of several words have a space in them.
+        let singles = words.iter().filter(|word| !word.contains(' ')).count();
+        Vocabulary { words, singles, least, documents, tokens }
+    }
+
+    /// Whether a word is known.
+    pub fn knows(&self, word: &str) -> bool {
         self.words.contains(word)
     }
 
-    /// The share of unknown words to expect.
-    pub(super) fn expected(&self, before: Option<&Seen>) -> Option<f64> {
-        let counted = before.map(|before| {
-            // So many documents may well be those trained on; words are counted as if they were.
-            let many = 2 * before.documents >= self.documents;
-            let least = if many { self.least.unwrap_or(1) } else { 0 };
-            let is_unknown = |word: &str, documents: usize| !self.knows(word) || documents as u64 <= least;
-            let unknown = before.words.iter().filter(|(word, found)| is_unknown(word, found.documents));
-            unknown.map(|(_, found)| found.tokens).sum::<u64>() as f64 / before.tokens.max(1) as f64
-        });
+    /// The share of words unknown in so many documents from before: each word with the documents it is in and how often it is there.
+    pub fn counted<'a>(&self, documents: usize, words: impl IntoIterator<Item = (&'a str, usize, u64)>) -> f64 {
+        // So many documents may well be those trained on; words are counted as if they were.
+        let many = 2 * documents >= self.documents;
+        let least = if many { self.least.unwrap_or(1) } else { 0 };
+        let (mut unknown, mut all) = (0, 0);
+        for (word, documents, tokens) in words {
+            all += tokens;
+            unknown += if !self.knows(word) || documents as u64 <= least { tokens } else { 0 };
+        }
+        unknown as f64 / all.max(1) as f64
+    }
+
+    /// The share of unknown words to expect: what is counted or what is estimated, the larger of the two; none where neither can be told.
+    pub fn expected(&self, counted: Option<f64>) -> Option<f64> {
         match (counted, self.estimate()) {
             (Some(counted), Some(estimate)) => Some(counted.max(estimate)),
             (counted, estimate) => counted.or(estimate),
@@ -78,8 +90,7 @@ impl Vocabulary {
         if tokens == 0 {
             return None;
         }
-        // Terms of several words have a space in them.
-        let words = self.words.iter().filter(|word| !word.contains(' ')).count() as f64;
+        let words = self.singles as f64;
         let harmonic: f64 = (2..=least.saturating_add(1).min(1_000_000)).map(|r| 1.0 / r as f64).sum();
         Some((least as f64 * harmonic * words / tokens as f64).min(1.0))
     }
@@ -113,23 +124,26 @@ fn flatten<'a>(expression: &'a Expression, calls: &mut Vec<&'a Call>) {
 
 /// Unknown words of new documents beside what is to be expected.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unknown {
-    pub(super) share: f64,
-    /// The 95 % interval.
-    pub(super) low: f64,
-    pub(super) high: f64,
-    /// None where nothing tells.
-    pub(super) expected: Option<f64>,
+pub struct Unknown {
+    /// The share of words that are unknown.
+    pub share: f64,
+    /// Where its interval begins.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+    /// The share to expect; none where nothing tells.
+    pub expected: Option<f64>,
 }
 
 impl Unknown {
-    pub(super) fn of(new: &Seen, expected: Option<f64>) -> Self {
-        let (share, error) = new.unknown.share();
-        Unknown { share, low: (share - 1.96 * error).max(0.0), high: (share + 1.96 * error).min(1.0), expected }
+    /// A share of words with an interval of so many standard errors.
+    pub fn of(found: &ShareOfWords, expected: Option<f64>, errors: f64) -> Self {
+        let (share, error) = found.share();
+        Unknown { share, low: (share - errors * error).max(0.0), high: (share + errors * error).min(1.0), expected }
     }
 
     /// Whether that is clearly more than expected: the whole interval is.
-    pub(super) fn are_many(&self) -> Option<bool> {
+    pub fn are_many(&self) -> Option<bool> {
         let odds = |share: f64| share / (1.0 - share).max(1e-9);
         self.expected.map(|expected| self.low > LEAST && odds(self.low) > MARGIN * odds(expected))
     }
@@ -137,21 +151,22 @@ impl Unknown {
 
 /// A share of words, summed over documents: words of one document come together, so documents are what is drawn.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ShareOfWords {
+pub struct ShareOfWords {
     documents: f64,
     /// Σ u, Σ t, Σ u², Σ u t, Σ t² of u unknown words out of t.
     sums: [f64; 5],
 }
 
 impl ShareOfWords {
-    pub(super) fn add(&mut self, unknown: usize, all: usize) {
+    /// Adds a document: unknown words out of all.
+    pub fn add(&mut self, unknown: usize, all: usize) {
         let (u, t) = (unknown as f64, all as f64);
         self.documents += 1.0;
         self.sums.iter_mut().zip([u, t, u * u, u * t, t * t]).for_each(|(sum, value)| *sum += value);
     }
 
     /// The share and its standard error, by the variance of a ratio; without two documents the error is 1.
-    pub(super) fn share(&self) -> (f64, f64) {
+    pub fn share(&self) -> (f64, f64) {
         let [u, t, uu, ut, tt] = self.sums;
         if t == 0.0 {
             return (0.0, 1.0);
@@ -185,15 +200,18 @@ mod tests {
 
     #[test]
     fn what_is_expected_is_zipfs_share_or_what_documents_have() {
-        let vocabulary = |least| Vocabulary {
-            words: (0..100).map(|word| word.to_string()).chain(["two words".into()]).collect(),
-            least,
-            documents: 10,
-            tokens: 1000,
+        let vocabulary = |least| {
+            let words = (0..100).map(|word| word.to_string()).chain(["two words".into()]).collect();
+            Vocabulary::new(words, least, 10, 1000)
         };
         assert_eq!(vocabulary(Some(1)).expected(None), Some(0.05));
         assert!((vocabulary(Some(2)).expected(None).unwrap() - 2.0 * (0.5 + 1.0 / 3.0) * 0.1).abs() < 1e-12);
         assert_eq!(vocabulary(None).expected(None), None);
+        // Documents as many as those trained on: a word of one of them would be unknown without it.
+        let before = [("1", 1, 2), ("2", 5, 10), ("foreign", 2, 4)];
+        assert_eq!(vocabulary(Some(1)).counted(10, before), 6.0 / 16.0);
+        assert_eq!(vocabulary(Some(1)).counted(4, before), 4.0 / 16.0);
+        assert_eq!(vocabulary(Some(1)).expected(Some(0.375)), Some(0.375));
         let few = Unknown { share: 0.12, low: 0.10, high: 0.14, expected: Some(0.05) };
         assert_eq!(few.are_many(), Some(false));
         assert_eq!(Unknown { low: 0.4, ..few }.are_many(), Some(true));
