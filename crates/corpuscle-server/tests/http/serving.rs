@@ -114,7 +114,7 @@ fn a_model_that_cannot_tell_says_so() {
     train(&folder.path().join("blind.model"), "tfidf | lsi(10) | svm(calibrate=0)", &demo().unwrap().train);
     let names = |folder: &std::path::Path| vec![folder.join("blind.model").display().to_string()];
     let place = Place::serving_models(folder, names, None, Limits::default());
-    place.post("/v1/predict", &json!({"texts": [FOREIGN[0]; 60]}));
+    place.post("/v1/predict", &json!({"texts": vec![FOREIGN[0]; 60]}));
     let said = place.get("/v1/drift").json()["models"][0].clone();
     assert!(said["drifted"].is_null() && said["novelty"].is_null() && said["unknown_words"].is_null(), "{said}");
     assert!(said["verdict"].as_str().unwrap().starts_with("nothing tells"), "{said}");
