@@ -46,8 +46,9 @@ const FEWEST: usize = 20;
 /// Labelled documents below which a second round of folds follows.
 const FEW_FOR_ONE_ROUND: usize = 3000;
 
-/// A model may be reckoned to take so many times what is left: reckoning is rough, and the others may have used a little of its time.
-const SLACK: f64 = 1.3;
+/// The share of the whole time by which a model may be reckoned to come late. Reckoning is rough, and the others may have used some of its
+/// time; a comparison whose winner is not taken for the sake of seconds was for nothing.
+const LATE: f64 = 0.25;
 
 /// How long to look, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,7 +181,7 @@ pub fn recommend(
     let finishers: Vec<usize> = (0..found.standings.len()).filter(|&index| found.is_finisher(index)).collect();
     let fit = |index: usize| bench.whole_fit(index, found.standings[index].fold_seconds.unwrap_or(0.0));
     // One that turned out too slow to be fitted in the time that is left is not named, if there is another.
-    let left = SLACK * bench.left();
+    let left = bench.left() + LATE * params.budget.as_secs_f64();
     let best = finishers.iter().copied().filter(|&index| fit(index) <= left);
     let best = best.reduce(|best, index| if found.mean(index) > found.mean(best) { index } else { best });
     let quickest = || finishers.iter().copied().min_by(|&a, &b| fit(a).total_cmp(&fit(b)));
