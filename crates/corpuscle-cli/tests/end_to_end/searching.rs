@@ -139,7 +139,7 @@ fn an_index_cut_off_or_newer_is_refused_with_a_reason() {
     std::fs::write(largest, &whole).unwrap();
     assert_eq!(found(&place, "a17"), 1);
     let meta = String::from_utf8(place.read("i/meta.json")).unwrap();
-    place.write("i/meta.json", meta.replace("\\\"format\\\":1,", "\\\"format\\\":7,"));
+    place.write("i/meta.json", meta.replace("\\\"format\\\":2,", "\\\"format\\\":7,"));
     let said = place.fails(1, &["search", "i", "printer", "-q"]);
     assert!(said.contains("newer"), "{said}");
 }

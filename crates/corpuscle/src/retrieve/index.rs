@@ -1,45 +1,34 @@
 //! The index on the disk.
 //!
-//! A folder of tantivy's: the words of each document with how often they occur, its exact length, the number under which it came in,
-//! its id and its text (zstd, in blocks of 256 kB). What we know about the index itself (format, how texts become words) goes into the
-//! same atomic write as each commit, so that there is no moment at which one is there without the other.
+//! A folder of tantivy's: the words of each document with how often they occur; its id, its exact length and the number under which it
+//! came in, in columns; its text (zstd, in blocks of 1 MB). What we know about the index itself (format, how texts become words) goes into
+//! the same atomic write as each commit, so that there is no moment at which one is there without the other.
 //!
 //! Opening checks the checksum of every file, since nothing that was altered or cut off may be read on: about a second for each
 //! gigabyte.
 
 use std::fs;
-use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 
-use rustc_hash::{FxBuildHasher, FxHashSet};
 use serde::{Deserialize, Serialize};
-use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value as _};
+use tantivy::directory::error::OpenWriteError;
+use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::store::{Compressor, ZstdCompressor};
-use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
-use tantivy::{IndexSettings, IndexWriter, TantivyDocument, TantivyError, Term};
+use tantivy::{IndexSettings, IndexWriter, TantivyError};
 
 use super::searcher::Searcher;
-use super::separated::{SEPARATOR, Separated};
-use crate::corpus::Document;
+use super::writer::Writer;
 use crate::params::Params;
 use crate::text::WordsParams;
 use crate::{Error, Result, Run};
 
-/// The newest format of index folders that is known here.
-const FORMAT: u32 = 1;
-/// The name of the tokenizer in the schema.
-const TOKENIZER: &str = "separated";
-/// Texts that are cut into words together.
-const BATCH: usize = 4096;
-/// Characters that are cut into words together.
-const BATCH_BYTES: usize = 8 << 20;
-/// Memory of one indexing thread before it writes a segment.
-const MEMORY: usize = 192 << 20;
-/// Bytes of text that are compressed together: newsgroup posts take 36 % of their size, with 64 kB 40 % and with 1 MB 33 %; a block is
-/// unpacked for each document of an answer.
-const BLOCK: usize = 256 << 10;
-/// The longest id and the longest word tantivy takes.
-const LONGEST: usize = 65_000;
+/// The format of index folders that is known here.
+const FORMAT: u32 = 2;
+/// Memory of the thread in which tantivy would take single documents; it gets none, and this is the least it can be given.
+const MEMORY: usize = 16 << 20;
+/// Bytes of text that are compressed together: newsgroup posts take 33 % of their size, with 256 kB 37 %; a block is unpacked for each
+/// text of an answer, which takes a few milliseconds.
+const BLOCK: usize = 1 << 20;
 
 /// What an index knows about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +46,6 @@ pub struct About {
 /// The columns of the schema.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
-    pub(super) id: Field,
     pub(super) text: Field,
     pub(super) terms: Field,
 }
@@ -93,7 +81,8 @@ pub(super) fn refused(error: TantivyError) -> Error {
         TantivyError::LockFailure(..) => {
             Error::index("another process is writing to it; wait until that is done and try again")
         }
-        TantivyError::IoError(error) => Error::index(error.to_string()),
+        TantivyError::IoError(error) => failed(&error),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => failed(&io_error),
         TantivyError::ErrorInThread(_) => Error::index(
             "writing failed, most likely for want of room on the disk; what was committed before is untouched",
         ),
@@ -104,28 +93,30 @@ pub(super) fn refused(error: TantivyError) -> Error {
     }
 }
 
+/// What an error of the file system means to a person.
+pub(super) fn failed(error: &std::io::Error) -> Error {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    Error::index(match error.kind() {
+        FileTooLarge | QuotaExceeded | StorageFull => {
+            format!("writing failed for want of room on the disk ({error}); what was committed before is untouched")
+        }
+        _ => error.to_string(),
+    })
+}
+
 fn schema() -> Schema {
     let mut schema = Schema::builder();
-    let whole = TextFieldIndexing::default()
-        .set_tokenizer("raw")
-        .set_index_option(IndexRecordOption::Basic)
-        .set_fieldnorms(false);
-    schema.add_text_field("id", TextOptions::default().set_indexing_options(whole).set_stored());
+    schema.add_text_field("id", TextOptions::default().set_fast("raw"));
     schema.add_text_field("text", STORED);
+    // Words come to tantivy cut already; the name of its own tokenizer has to be there and is not used.
     let words = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
+        .set_tokenizer("raw")
         .set_index_option(IndexRecordOption::WithFreqs)
         .set_fieldnorms(false);
     schema.add_text_field("terms", TextOptions::default().set_indexing_options(words));
     schema.add_u64_field("length", FAST);
     schema.add_u64_field("number", FAST);
     schema.build()
-}
-
-fn tokenizers() -> TokenizerManager {
-    let manager = TokenizerManager::default();
-    manager.register(TOKENIZER, TextAnalyzer::builder(Separated::default()).build());
-    manager
 }
 
 impl Index {
@@ -147,7 +138,7 @@ impl Index {
             docstore_blocksize: BLOCK,
             ..IndexSettings::default()
         };
-        let builder = tantivy::Index::builder().schema(schema()).settings(settings).tokenizers(tokenizers());
+        let builder = tantivy::Index::builder().schema(schema()).settings(settings);
         let index = builder.create_in_dir(folder).map_err(refused)?;
         let version = env!("CARGO_PKG_VERSION").to_string();
         let about = About { format: FORMAT, version, words: words.clone(), next: 0 };
@@ -163,8 +154,7 @@ impl Index {
             let reason = if folder.exists() { "no index is in this folder" } else { "there is no such folder" };
             return Err(Error::input(folder.display().to_string(), None, reason));
         }
-        let mut index = tantivy::Index::open_in_dir(folder).map_err(refused)?;
-        index.set_tokenizers(tokenizers());
+        let index = tantivy::Index::open_in_dir(folder).map_err(refused)?;
         let bad = index.validate_checksum().map_err(refused)?;
         if let Some(file) = bad.iter().min() {
             let reason = format!("{} was altered or cut off; make it anew from the documents", file.display());
@@ -176,7 +166,7 @@ impl Index {
     fn with(folder: &Path, index: tantivy::Index) -> Result<Self> {
         let about = about(&index)?;
         let field = |name: &str| index.schema().get_field(name).map_err(refused);
-        let fields = Fields { id: field("id")?, text: field("text")?, terms: field("terms")? };
+        let fields = Fields { text: field("text")?, terms: field("terms")? };
         Ok(Index { folder: folder.to_path_buf(), index, fields, about })
     }
 
@@ -202,13 +192,9 @@ impl Index {
 
     /// Begins to add and delete. One writer at a time, in this process or any other.
     pub fn writer(&self, run: &Run) -> Result<Writer<'_>> {
-        let threads = run.threads().clamp(1, 8);
-        let writer = self.index.writer_with_num_threads(threads, MEMORY * threads).map_err(refused)?;
+        let writer = self.index.writer_with_num_threads(1, MEMORY).map_err(refused)?;
         // What another process committed since this index was opened counts.
-        let about = about(&self.index)?;
-        let (waiting, run) = (Vec::new(), run.clone());
-        let known = Known { committed: self.searcher()?, added: FxHashSet::default() };
-        Ok(Writer { index: self, writer, about, waiting, waiting_bytes: 0, added: 0, deleted: 0, known, run })
+        Writer::new(self, writer, about(&self.index)?, run)
     }
 
     /// What is committed now.
@@ -229,6 +215,11 @@ fn about(index: &tantivy::Index) -> Result<About> {
         Some(format) if format > u64::from(FORMAT) => {
             return Err(Error::index(format!("its format {format} is newer than {FORMAT}, the newest known here")));
         }
+        Some(format) if format < u64::from(FORMAT) => {
+            return Err(Error::index(format!(
+                "its format {format} is no longer known; make it anew from the documents"
+            )));
+        }
         Some(_) => {}
         None => return Err(Error::index("it was not written by corpuscle")),
     }
@@ -239,115 +230,10 @@ fn about(index: &tantivy::Index) -> Result<About> {
 }
 
 /// Everything since the last commit becomes visible and lasting, or nothing of it.
-fn commit(writer: &mut IndexWriter, about: &About) -> Result<()> {
+pub(super) fn commit(writer: &mut IndexWriter, about: &About) -> Result<()> {
     let payload = serde_json::to_string(about).map_err(|e| Error::index(e.to_string()))?;
     let mut prepared = writer.prepare_commit().map_err(refused)?;
     prepared.set_payload(&payload);
     prepared.commit().map_err(refused)?;
     Ok(())
-}
-
-/// Adds and deletes documents; nothing is seen by anybody before [`Writer::commit`].
-pub struct Writer<'a> {
-    index: &'a Index,
-    writer: IndexWriter,
-    about: About,
-    waiting: Vec<Document>,
-    waiting_bytes: usize,
-    added: u64,
-    deleted: u64,
-    known: Known,
-    run: Run,
-}
-
-/// The ids that a document may have to replace. To ask tantivy to delete each id before it is added takes several times as long as
-/// adding it, and nearly all are new.
-struct Known {
-    committed: Searcher,
-    /// Hashes of the ids of this writer. Two ids with one hash cost a deletion that finds nothing.
-    added: FxHashSet<u64>,
-}
-
-impl Known {
-    /// Whether an id is perhaps there; from now on it is.
-    fn take(&mut self, id: &str) -> Result<bool> {
-        let fresh = self.added.insert(FxBuildHasher.hash_one(id));
-        Ok(!fresh || self.committed.has(id)?)
-    }
-}
-
-impl Writer<'_> {
-    /// Adds a document; one of the same id is replaced.
-    pub fn add(&mut self, document: Document) -> Result<()> {
-        if document.id.is_empty() || document.id.len() > LONGEST {
-            let found = document.id.len();
-            return Err(Error::data(format!("an id must have 1 to {LONGEST} bytes; one has {found}")));
-        }
-        self.waiting_bytes += document.text.len();
-        self.waiting.push(document);
-        if self.waiting.len() >= BATCH || self.waiting_bytes >= BATCH_BYTES {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Takes the document of an id out, if there is one.
-    pub fn delete(&mut self, id: &str) -> Result<()> {
-        self.flush()?;
-        self.writer.delete_term(Term::from_field_text(self.index.fields.id, id));
-        self.deleted += 1;
-        Ok(())
-    }
-
-    /// Hands what waits to the indexing threads.
-    fn flush(&mut self) -> Result<()> {
-        self.run.check()?;
-        let waiting = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
-        let texts: Vec<&str> = waiting.iter().map(|document| document.text.as_str()).collect();
-        let tokens = self.about.words.tokenize(&texts, &self.run.quiet())?;
-        let fields = self.index.fields;
-        let schema = self.index.index.schema();
-        let column = |name: &str| schema.get_field(name).map_err(refused);
-        let (length, number) = (column("length")?, column("number")?);
-        let mut joined = String::new();
-        for (row, document) in waiting.iter().enumerate() {
-            joined.clear();
-            let mut count = 0u64;
-            for word in tokens.words(row).filter(|word| word.len() <= LONGEST) {
-                joined.push_str(word);
-                joined.push(SEPARATOR);
-                count += 1;
-            }
-            let mut entry = TantivyDocument::new();
-            entry.add_text(fields.id, &document.id);
-            entry.add_text(fields.text, &document.text);
-            entry.add_text(fields.terms, &joined);
-            entry.add_u64(length, count);
-            entry.add_u64(number, self.about.next);
-            self.about.next += 1;
-            self.added += 1;
-            if self.known.take(&document.id)? {
-                self.writer.delete_term(Term::from_field_text(fields.id, &document.id));
-            }
-            self.writer.add_document(entry).map_err(refused)?;
-        }
-        self.run.advance(waiting.len() as u64);
-        Ok(())
-    }
-
-    /// Makes everything lasting, all of it or nothing, and waits until the index is in order.
-    pub fn commit(mut self) -> Result<Written> {
-        self.flush()?;
-        self.about.version = env!("CARGO_PKG_VERSION").to_string();
-        commit(&mut self.writer, &self.about)?;
-        self.writer.wait_merging_threads().map_err(refused)?;
-        let documents = self.index.searcher()?.documents();
-        Ok(Written { added: self.added, deleted: self.deleted, documents })
-    }
-}
-
-/// A stored string of a document.
-pub(super) fn stored(document: &TantivyDocument, field: Field) -> String {
-    document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_string()
 }

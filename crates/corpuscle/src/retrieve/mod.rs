@@ -29,6 +29,7 @@
 mod answer;
 mod duplicates;
 mod feedback;
+mod gone;
 mod index;
 mod kept;
 mod nearest;
@@ -36,17 +37,18 @@ mod protocol;
 mod rank;
 mod search;
 mod searcher;
-mod separated;
+mod segment;
 mod snippet;
 #[cfg(test)]
 mod tests;
 pub mod trec;
 mod tune;
 mod vectors;
+mod writer;
 
 pub use duplicates::{Group, duplicates};
 pub use feedback::Feedback;
-pub use index::{About, Index, Writer, Written};
+pub use index::{About, Index, Written};
 pub use nearest::Nearest;
 pub use protocol::{
     Collection, CollectionFigures, Representation, SearchClaim, SearchClaimTest, SearchProtocol, SearchSystem,
@@ -58,3 +60,4 @@ pub use searcher::Searcher;
 pub use snippet::Snippet;
 pub use tune::{Judged, Tuned, tune};
 pub use vectors::Vectors;
+pub use writer::Writer;

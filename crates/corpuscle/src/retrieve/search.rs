@@ -1,5 +1,6 @@
 //! One query, from its text to its documents with reasons.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Asked, Mixed, count_in};
@@ -101,7 +102,8 @@ impl Searcher {
     ) -> Result<Vec<Hit>> {
         // Handed to the workers once, not for each step: on a small index that is most of the time.
         let answer = run.install(|| Asked::new(self, query, vectors, run)?.answer(how, count))?;
-        answer.ranked.iter().map(|&mixed| self.hit(&answer, mixed)).collect()
+        // Each text costs unpacking a block of them.
+        run.install(|| answer.ranked.par_iter().map(|&mixed| self.hit(&answer, mixed)).collect())
     }
 
     /// Only ids and scores: for run files and measurements, which need no texts and no reasons.
@@ -124,7 +126,7 @@ impl Searcher {
     }
 
     fn hit(&self, answer: &Answer, Mixed { ranked, words, cosine }: Mixed) -> Result<Hit> {
-        let document = self.document(ranked.place)?;
+        let (id, text) = (self.id_at(ranked.place)?, self.text_at(ranked.place)?);
         let length = self.length(ranked.place);
         let mut terms: Vec<Part> = Vec::new();
         for found in answer.found.iter() {
@@ -136,6 +138,6 @@ impl Searcher {
         }
         terms.sort_by(|a, b| b.adds.total_cmp(&a.adds).then_with(|| a.term.cmp(&b.term)));
         terms.truncate(REASONS);
-        Ok(Hit { id: document.id, score: ranked.score, words, cosine, terms, text: document.text })
+        Ok(Hit { id, score: ranked.score, words, cosine, terms, text })
     }
 }

@@ -1,24 +1,24 @@
 //! What is committed in an index, ready to be searched.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use tantivy::columnar::StrColumn;
 use tantivy::postings::Postings as _;
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
 use tantivy::{DocSet as _, InvertedIndexReader, ReloadPolicy, SegmentReader, TERMINATED, TantivyDocument, Term};
 
-use super::index::{Fields, Index, refused, stored};
-use crate::corpus::Document;
+use super::index::{Fields, Index, refused};
 use crate::text::WordsParams;
 use crate::{Error, Result, Run};
 
 /// Blocks of texts that stay unpacked.
 const CACHED_BLOCKS: usize = 16;
-/// Ids that are remembered.
+/// The most ids of a segment that are kept in memory.
 const CACHED_IDS: usize = 1_000_000;
-/// Unknown ids from which on all are read.
+/// Ids asked for at once from which on all are read.
 const MANY_IDS: usize = 100;
 /// Documents that stay cut into words.
 const CACHED_TERMS: usize = 4096;
@@ -35,8 +35,6 @@ pub struct Searcher {
     tokens: u64,
     /// Collection frequencies that feedback asked for; each costs a walk through a list of postings.
     frequencies: Mutex<FxHashMap<String, u64>>,
-    /// Ids that were asked for; each costs unpacking a block of texts.
-    ids: Mutex<FxHashMap<Place, String>>,
     /// The terms of documents that feedback asked for.
     cut: Mutex<FxHashMap<Place, Arc<TermCounts>>>,
 }
@@ -51,7 +49,10 @@ impl std::fmt::Debug for Searcher {
 pub(super) struct Segment {
     reader: SegmentReader,
     inverted: Arc<InvertedIndexReader>,
-    ids: Arc<InvertedIndexReader>,
+    /// The documents' ids: for each its place among all ids in byte order, and these.
+    ids: StrColumn,
+    /// All ids in byte order, once many were asked for: to look up one costs reading a block of them.
+    all_ids: OnceLock<Vec<Box<str>>>,
     store: StoreReader,
     /// Tokens of each document.
     pub(super) lengths: Vec<u32>,
@@ -71,6 +72,34 @@ impl Segment {
     /// Takes such memory back.
     pub(super) fn give_back(&self, values: Vec<f64>) {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+    }
+
+    /// The place of an id among those of the segment.
+    fn place_of_id(&self, id: &str) -> Result<Option<u64>> {
+        self.ids.dictionary().term_ord(id).map_err(|e| Error::index(e.to_string()))
+    }
+
+    /// The id of a document; `many` when others will be asked for.
+    fn id(&self, doc: u32, many: bool) -> Result<String> {
+        let failed = |e: std::io::Error| Error::index(e.to_string());
+        let lost = || Error::index("a document has no id; make it anew from the documents");
+        let place = self.ids.ords().first(doc).ok_or_else(lost)?;
+        if many && self.all_ids.get().is_none() && self.ids.num_terms() <= CACHED_IDS {
+            let mut all = Vec::with_capacity(self.ids.num_terms());
+            let mut stream = self.ids.dictionary().stream().map_err(failed)?;
+            while stream.advance() {
+                all.push(String::from_utf8_lossy(stream.key()).into());
+            }
+            let _ = self.all_ids.set(all);
+        }
+        if let Some(all) = self.all_ids.get() {
+            return all.get(place as usize).map(ToString::to_string).ok_or_else(lost);
+        }
+        let mut id = String::new();
+        match self.ids.ord_to_str(place, &mut id).map_err(failed)? {
+            true => Ok(id),
+            false => Err(lost()),
+        }
     }
 }
 
@@ -115,11 +144,13 @@ impl Searcher {
             };
             let lengths: Vec<u32> =
                 column("length")?.iter().map(|&length| u32::try_from(length).unwrap_or(u32::MAX)).collect();
+            let ids = reader.fast_fields().str("id").map_err(refused)?;
             documents += u64::from(reader.num_docs());
             tokens += reader.doc_ids_alive().map(|doc| u64::from(lengths[doc as usize])).sum::<u64>();
             segments.push(Segment {
                 inverted: reader.inverted_index(index.fields.terms).map_err(refused)?,
-                ids: reader.inverted_index(index.fields.id).map_err(refused)?,
+                ids: ids.ok_or_else(|| Error::index("it has no ids; make it anew from the documents"))?,
+                all_ids: OnceLock::new(),
                 store: reader.get_store_reader(CACHED_BLOCKS).map_err(|e| Error::index(e.to_string()))?,
                 numbers: column("number")?,
                 lengths,
@@ -128,8 +159,8 @@ impl Searcher {
             });
         }
         let words = index.about().words.clone();
-        let (frequencies, ids, cut) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies, ids, cut })
+        let (frequencies, cut) = (Mutex::default(), Mutex::default());
+        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies, cut })
     }
 
     /// How many documents there are.
@@ -164,7 +195,7 @@ impl Searcher {
         if let Some(terms) = known {
             return Ok(terms);
         }
-        let terms = Arc::new(self.terms_of(&self.document(place)?.text)?);
+        let terms = Arc::new(self.terms_of(&self.text_at(place)?)?);
         let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
         if cut.len() < CACHED_TERMS {
             cut.insert(place, Arc::clone(&terms));
@@ -259,87 +290,54 @@ impl Searcher {
         self.segments[place.segment as usize].lengths[place.doc as usize]
     }
 
-    /// Id and text of a document.
-    pub(super) fn document(&self, place: Place) -> Result<Document> {
+    /// The text of a document.
+    pub(super) fn text_at(&self, place: Place) -> Result<String> {
         let store = &self.segments[place.segment as usize].store;
         let document: TantivyDocument = store.get(place.doc).map_err(refused)?;
-        Ok(Document::new(stored(&document, self.fields.id), stored(&document, self.fields.text)))
+        let text = document.get_first(self.fields.text).and_then(|value| value.as_str().map(str::to_string));
+        text.ok_or_else(|| Error::index("a document has no text; make it anew from the documents"))
     }
 
     /// The ids of documents.
     pub(super) fn ids_of(&self, places: &[Place]) -> Result<Vec<String>> {
-        self.know_ids(places)?;
-        let known: Vec<Option<String>> = {
-            let cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-            places.iter().map(|place| cache.get(place).cloned()).collect()
-        };
-        let mut ids = Vec::with_capacity(places.len());
-        let mut new = Vec::new();
-        for (&place, known) in places.iter().zip(known) {
-            ids.push(match known {
-                Some(id) => id,
-                None => {
-                    let id = self.document(place)?.id;
-                    new.push((place, id.clone()));
-                    id
-                }
-            });
-        }
-        let mut cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() < CACHED_IDS {
-            cache.extend(new);
-        }
-        Ok(ids)
+        let many = places.len() >= MANY_IDS;
+        places.iter().map(|place| self.segments[place.segment as usize].id(place.doc, many)).collect()
     }
 
-    /// Where many ids are asked for that are not known yet, all are read from the list of ids, which is sooner done than unpacking
-    /// the texts of these.
-    fn know_ids(&self, places: &[Place]) -> Result<()> {
-        let mut cache = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = places.iter().filter(|place| !cache.contains_key(place)).count();
-        if unknown < MANY_IDS || self.documents as usize > CACHED_IDS {
-            return Ok(());
-        }
-        let failed = |e: std::io::Error| Error::index(e.to_string());
-        for (number, segment) in (0u32..).zip(&self.segments) {
-            let mut ids = segment.ids.terms().stream().map_err(failed)?;
-            while ids.advance() {
-                let info = ids.value().clone();
-                let list = segment.ids.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
-                let mut list = list.map_err(failed)?;
-                while list.doc() != TERMINATED {
-                    let place = Place { segment: number, doc: list.doc() };
-                    cache.insert(place, String::from_utf8_lossy(ids.key()).into_owned());
-                    list.advance();
-                }
-            }
-        }
-        Ok(())
+    /// The id of a document.
+    pub(super) fn id_at(&self, place: Place) -> Result<String> {
+        self.segments[place.segment as usize].id(place.doc, false)
     }
 
     /// Where the document with an id is.
     fn find_id(&self, id: &str) -> Result<Option<Place>> {
-        let term = Term::from_field_text(self.fields.id, id);
         for (number, segment) in (0u32..).zip(&self.segments) {
-            let list = segment.ids.read_postings(&term, IndexRecordOption::Basic);
-            let Some(mut list) = list.map_err(|e| Error::index(e.to_string()))? else { continue };
-            while list.doc() != TERMINATED {
-                if !segment.reader.is_deleted(list.doc()) {
-                    return Ok(Some(Place { segment: number, doc: list.doc() }));
-                }
-                list.advance();
+            let Some(place) = segment.place_of_id(id)? else { continue };
+            let of = |doc: &u32| segment.ids.ords().first(*doc) == Some(place);
+            if let Some(doc) = segment.reader.doc_ids_alive().find(of) {
+                return Ok(Some(Place { segment: number, doc }));
             }
         }
         Ok(None)
     }
 
-    /// Whether there is a document with an id.
+    /// Whether there is a document with an id. O(documents) where there is or was one.
     pub fn has(&self, id: &str) -> Result<bool> {
         Ok(self.find_id(id)?.is_some())
     }
 
+    /// Whether there is, or was, a document with an id.
+    pub(super) fn knows(&self, id: &str) -> Result<bool> {
+        for segment in &self.segments {
+            if segment.place_of_id(id)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The text of the document with an id.
     pub fn text(&self, id: &str) -> Result<Option<String>> {
-        self.find_id(id)?.map(|place| Ok(self.document(place)?.text)).transpose()
+        self.find_id(id)?.map(|place| self.text_at(place)).transpose()
     }
 }

@@ -148,6 +148,16 @@ fn a_document_twice_is_replaced_and_a_deleted_one_is_gone() {
     }
     // What was opened before does not change.
     assert_eq!(before.documents(), 50);
+    // A document deleted and added again in one go is there, once; so is one that comes again a segment later.
+    let mut writer = index.writer(&run()).unwrap();
+    writer.delete(&documents[2].id).unwrap();
+    documents.iter().for_each(|document| writer.add(document.clone()).unwrap());
+    documents.iter().for_each(|document| writer.add(document.clone()).unwrap());
+    writer.delete(&documents[3].id).unwrap();
+    assert_eq!(writer.commit().unwrap().documents, documents.len() as u64 - 1);
+    let last = index.searcher().unwrap();
+    assert!(last.has(&documents[2].id).unwrap() && !last.has(&documents[3].id).unwrap());
+    assert_eq!(last.text(&documents[0].id).unwrap().as_deref(), Some(documents[0].text.as_str()));
 }
 
 #[test]
@@ -277,10 +287,13 @@ fn a_newer_format_is_refused() {
     drop(index);
     let meta = folder.path().join("index/meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    assert!(text.contains("\\\"format\\\":1,"), "{text}");
-    std::fs::write(&meta, text.replace("\\\"format\\\":1,", "\\\"format\\\":9,")).unwrap();
+    assert!(text.contains("\\\"format\\\":2,"), "{text}");
+    std::fs::write(&meta, text.replace("\\\"format\\\":2,", "\\\"format\\\":9,")).unwrap();
     let error = Index::open(folder.path().join("index")).unwrap_err().to_string();
     assert!(error.contains("format 9 is newer"), "{error}");
+    std::fs::write(&meta, text.replace("\\\"format\\\":2,", "\\\"format\\\":1,")).unwrap();
+    let error = Index::open(folder.path().join("index")).unwrap_err().to_string();
+    assert!(error.contains("format 1 is no longer known"), "{error}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Vectors {
         run.watch("represent", Some(all.len() as u64), || -> Result<()> {
             for batch in all.chunks(BATCH) {
                 run.check()?;
-                let texts = batch.iter().map(|&(_, place)| Ok(searcher.document(place)?.text));
+                let texts = batch.iter().map(|&(_, place)| searcher.text_at(place));
                 let texts = texts.collect::<Result<Vec<String>>>()?;
                 let part = model.represent_texts(&texts, &run.quiet())?;
                 match &mut rows {
