@@ -89,8 +89,19 @@ fn where_a_model_names_no_words_those_of_earlier_documents_are_compared() {
 fn a_server_notes_in_its_log_when_texts_begin_to_differ() {
     let place = Place::new();
     place.train("tfidf-svm", "demo.model");
-    let mut command = place.command(&["serve", "demo.model"]);
-    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut server = Command::new(assert_cmd::cargo::cargo_bin("corpuscle"))
+        .current_dir(place.path("."))
+        .args(["serve", "demo.model"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A server that never says it would be waited for for ever.
+    let id = server.id().to_string();
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(120));
+        Command::new("kill").args(["-9", &id]).status()
+    });
     let mut address = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
     let (host, token) = address.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
