@@ -1,6 +1,6 @@
 """Writes corpuscle/__init__.pyi: signatures of the public names, those of the matrix estimators from the library's table.
 
-Run it after a parameter has changed; a test says when it is due.
+Run it after a parameter has changed, with the installed package (`python -P python/make_stubs.py`); a test says when it is due.
 """
 
 import inspect
