@@ -27,7 +27,7 @@ POSTS = {
     "/v1/import": [{"data": {"id": "d001"}, "annotations": [{"result": [{"value": {"choices": ["a"]}}]}]}],
 }
 GETS = ["/", "/v1/next?author=x", "/v1/labels?offset=1&limit=2", "/v1/documents?show=all&q=a&offset=0", "/v1/export?format=csv", "/v1/events?after=1",
-        "/v1/state", "/v1/map", "/metrics", "/v1/document?id=d001", "/v1/models"]
+        "/v1/state", "/v1/map", "/metrics", "/v1/document?id=d001", "/v1/models", "/v1/drift"]
 ODD = [None, True, -1, 0, 2**63, 2**64, 1e308, 1.5, "", "\u0000", "x" * 5000, [], {}, [[]], [None], {"a": {}}, "\ud83d\ude00", "' OR 1=1 --", "\"*"]
 
 
