@@ -1,5 +1,6 @@
 //! The shape of every method that scores classes: params, `fit`, model.
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use super::{LinearModel, NearDocument, strangeness};
@@ -10,6 +11,22 @@ use crate::project::Target;
 use crate::store::{StoreReader, StoreWriter};
 use crate::{Result, Run};
 
+/// Where a fit ended, for the next fit of the same rows with somewhat other labels and weights to begin at.
+#[derive(Default)]
+pub struct Start(Option<Box<dyn Any + Send>>);
+
+impl Start {
+    /// What the fit before left here, if it was one of a method that leaves a `T`.
+    pub fn take<T: Any + Send>(&mut self) -> Option<T> {
+        self.0.take().and_then(|left| left.downcast().ok()).map(|left| *left)
+    }
+
+    /// Leaves something for the next fit.
+    pub fn leave<T: Any + Send>(&mut self, left: T) {
+        self.0 = Some(Box::new(left));
+    }
+}
+
 /// Matrix to scores, not yet fitted.
 pub trait Classifier: Params {
     /// What fitting gives.
@@ -19,6 +36,12 @@ pub trait Classifier: Params {
 
     /// Learns from the labelled rows of `x`.
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Self::Model>;
+
+    /// Like [`Classifier::fit`], beginning where the fit before ended, for a method that is sooner done so. The same
+    /// model within the method's tolerance.
+    fn fit_from(&self, x: &Matrix, target: &Target<'_>, _start: &mut Start, run: &Run) -> Result<Self::Model> {
+        self.fit(x, target, run)
+    }
 
     /// Takes a fitted model out of a store, checking it whole.
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Self::Model>;
@@ -33,6 +56,12 @@ pub trait Classifier: Params {
     #[must_use]
     fn rough(&self) -> Self {
         self.clone()
+    }
+
+    /// The same, stopped after a few steps, for a fit that only leads to the next one, which begins where it ended.
+    #[must_use]
+    fn glance(&self) -> Self {
+        self.rough()
     }
 
     /// What stands for the method while something before it is chosen. One that finds a value of its own comes at a few fixed

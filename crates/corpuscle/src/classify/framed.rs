@@ -4,8 +4,10 @@
 //! Both are tried on the same folds that calibrate, where there are any ([`learn`](super::learn)): `names=auto` is left out unless more
 //! held-out documents come out right with names, self-training where held-out accuracy falls by more than a standard error.
 
+use std::sync::Arc;
+
 use super::learn::{Found, Learning};
-use super::{Classifier, ClassifierModel, LinearModel, NearDocument, SelfTraining};
+use super::{Classifier, ClassifierModel, LinearModel, NearDocument, OutOfFold, SelfTraining, Start};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::param;
@@ -30,6 +32,8 @@ pub struct Framed<P> {
     pub names: Auto<bool>,
     /// What a fit on all documents has found, for fits on parts of them.
     pub(crate) found: Option<Found>,
+    /// Held-out scores that the same fit has made on its way.
+    pub(crate) held: Option<Arc<OutOfFold>>,
 }
 
 impl<P: Classifier> Default for Framed<P> {
@@ -46,6 +50,7 @@ impl<P> From<P> for Framed<P> {
             self_training: SelfTraining::Off,
             names: Auto::Value(false),
             found: None,
+            held: None,
         }
     }
 }
@@ -92,6 +97,20 @@ pub struct FramedModel<M> {
     pub inner: M,
     taken: Option<Vec<u64>>,
     found: Found,
+    held: Option<Arc<OutOfFold>>,
+}
+
+impl<P: Classifier> Framed<P> {
+    /// Whether it learns from labels alone.
+    fn is_plain(&self) -> bool {
+        self.self_training == SelfTraining::Off && self.names == Auto::Value(false)
+    }
+}
+
+impl<M> FramedModel<M> {
+    fn plain(inner: M) -> Self {
+        FramedModel { inner, taken: None, found: Found::default(), held: None }
+    }
 }
 
 /// Where the rounds of self-training and the use of names are stored, beside the method's own arrays.
@@ -103,13 +122,20 @@ impl<P: Classifier> Classifier for Framed<P> {
     const SELF_TRAINS: bool = P::SELF_TRAINS;
 
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Self::Model> {
-        if self.self_training == SelfTraining::Off && self.names == Auto::Value(false) {
-            return Ok(FramedModel { inner: self.method.fit(x, target, run)?, taken: None, found: Found::default() });
+        if self.is_plain() {
+            return Ok(FramedModel::plain(self.method.fit(x, target, run)?));
         }
         let learning = Learning { framed: self, x, target, run };
-        let (inner, taken, found) = learning.fit()?;
+        let (inner, taken, found, held) = learning.fit()?;
         let taken = taken.map(|taken| taken.into_iter().map(|count| count as u64).collect());
-        Ok(FramedModel { inner, taken, found })
+        Ok(FramedModel { inner, taken, found, held: held.map(Arc::new) })
+    }
+
+    fn fit_from(&self, x: &Matrix, target: &Target<'_>, start: &mut Start, run: &Run) -> Result<Self::Model> {
+        match self.is_plain() {
+            true => Ok(FramedModel::plain(self.method.fit_from(x, target, start, run)?)),
+            false => self.fit(x, target, run),
+        }
     }
 
     fn load(&self, store: &StoreReader<'_>, run: &Run) -> Result<Self::Model> {
@@ -122,6 +148,7 @@ impl<P: Classifier> Classifier for Framed<P> {
             inner: self.method.load(store, run)?,
             taken,
             found: Found { named, asked: self.names != Auto::Value(false), ..Found::default() },
+            held: None,
         })
     }
 
@@ -133,6 +160,7 @@ impl<P: Classifier> Classifier for Framed<P> {
             self_training,
             names: Auto::Value(model.found.named),
             found: Some(model.found),
+            held: model.held.clone(),
         }
     }
 
@@ -147,8 +175,7 @@ impl<P: Classifier> Classifier for Framed<P> {
     }
 
     fn steps(&self, labels: &Labels) -> Option<u64> {
-        let plain = self.self_training == SelfTraining::Off && self.names == Auto::Value(false);
-        if plain { self.method.steps(labels) } else { None }
+        if self.is_plain() { self.method.steps(labels) } else { None }
     }
 }
 

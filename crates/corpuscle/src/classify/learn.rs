@@ -11,7 +11,7 @@
 
 use super::names::ClassNames;
 use super::self_training::{ROUNDS, USUAL_TEMPERATURE, align_train, self_train, temperature};
-use super::{Classifier, ClassifierModel, Framed, SelfTraining};
+use super::{Classifier, ClassifierModel, Framed, OutOfFold, SelfTraining, Start};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::params::Auto;
@@ -39,8 +39,8 @@ pub(super) struct Learning<'a, P> {
     pub(super) run: &'a Run,
 }
 
-/// A model, the rounds of self-training, and what was found on the way.
-type Learnt<M> = (M, Option<Vec<usize>>, Found);
+/// A model, the rounds of self-training, and what was found on the way, with the scores of held-out documents where there are such.
+type Learnt<M> = (M, Option<Vec<usize>>, Found, Option<OutOfFold>);
 
 /// The documents as names widen them.
 struct Named {
@@ -81,8 +81,9 @@ impl<P: Classifier> Learning<'_, P> {
                 Some(plain)
             }
         };
+        let mut held = None;
         if framed.found.is_none() {
-            self.survey(&method, named.is_some(), &mut found)?;
+            held = self.survey(&method, named.is_some(), &mut found)?;
         } else {
             found.named &= named.is_some();
         }
@@ -113,19 +114,20 @@ impl<P: Classifier> Learning<'_, P> {
             Some(named) => unfold::<P>(&named.names, model, self.x)?,
             None => model,
         };
-        Ok((model, taken, found))
+        Ok((model, taken, found, held))
     }
 
     /// The model that self-training goes on from.
     fn first(&self, method: &P, named: Option<&Named>, run: &Run) -> Result<P::Model> {
         match named {
-            Some(named) => method.fit(&named.x, &Target::new(&named.labels).with_weights(Some(&named.weights)), run),
+            Some(named) => method.fit(&named.x, &named.target(), run),
             None => method.fit(self.x, self.target, run),
         }
     }
 
-    /// Tries names and self-training on held-out documents.
-    fn survey(&self, method: &P, has_names: bool, found: &mut Found) -> Result<()> {
+    /// Tries names and self-training on held-out documents. Gives what the model in the way that was found says of them, so that
+    /// nobody has to walk the same folds again to calibrate it.
+    fn survey(&self, method: &P, has_names: bool, found: &mut Found) -> Result<Option<OutOfFold>> {
         let (framed, target, quiet) = (self.framed, self.target, self.run.quiet());
         let labels = target.labels();
         let (rows, rough) = (labels.labelled_rows(), method.rough());
@@ -135,7 +137,8 @@ impl<P: Classifier> Learning<'_, P> {
         // Calibration folds are those of choices too; without any, what was asked for is done, and the temperature still wants a look.
         let folds = if framed.calibrate == 0 { TEMPERATURE_FOLDS } else { framed.calibrate };
         let truth = labels.select(&rows);
-        let mut scores = [Dense::zeros(rows.len(), labels.n_classes()), Dense::zeros(rows.len(), labels.n_classes())];
+        let empty = OutOfFold::new(rows.clone(), labels.n_classes());
+        let [mut plain, mut with_names] = [empty.clone(), empty.clone()];
         // A label that the rest of its fold has not seen says nothing about scores.
         let mut seen = vec![false; rows.len()];
         let which = if has_names { FoldRows::All } else { FoldRows::Labelled };
@@ -143,78 +146,69 @@ impl<P: Classifier> Learning<'_, P> {
             let own = fold.target();
             let counts = fold.labels.class_counts();
             for (at, row) in fold.held_rows.iter().enumerate() {
-                let known = fold
-                    .truth
-                    .of(at)
-                    .and_then(|classes| classes.first())
-                    .is_some_and(|&class| counts[class as usize] > 0);
+                let class = fold.truth.of(at).and_then(|classes| classes.first());
                 if let Ok(to) = rows.binary_search(row) {
-                    seen[to] = known;
+                    seen[to] = class.is_some_and(|&class| counts[class as usize] > 0);
                 }
             }
-            let mut put = |kind: usize, part: &Dense| {
-                for (at, row) in fold.held_rows.iter().enumerate() {
-                    if let Ok(to) = rows.binary_search(row) {
-                        scores[kind].row_mut(to).copy_from_slice(part.row(at));
-                    }
-                }
-            };
+            let names = if has_names { named(&fold.x, &own, &quiet)? } else { None };
             if framed.names != Auto::Value(true) || !has_names {
-                put(0, &rough.fit(&fold.x, &own, &quiet)?.scores(&fold.held, &quiet)?);
+                plain.take(&fold, &rough.fit(&fold.x, &own, &quiet)?, &fold.held, &quiet)?;
             }
-            if has_names && let Some(named) = named(&fold.x, &own, &quiet)? {
-                let model =
-                    rough.fit(&named.x, &Target::new(&named.labels).with_weights(Some(&named.weights)), &quiet)?;
-                let held = named.names.beside(&fold.held, &named.names.scores(&fold.held, &quiet))?;
-                put(1, &model.scores(&held, &quiet)?);
+            if let Some(named) = names {
+                let model = rough.fit(&named.x, &named.target(), &quiet)?;
+                with_names.take(&fold, &model, &named.widened(&fold.held, &quiet)?, &quiet)?;
             }
             Ok(())
         })?;
         if !walked {
-            return Ok(());
+            return Ok(None);
         }
-        let right = |scores: &Dense| right_rows(scores, &truth);
+        let right = |held: &OutOfFold| right_rows(&held.scores, &truth);
         if has_names && framed.names.is_auto() {
-            let count = |scores: &Dense| right(scores).iter().filter(|&&good| good).count();
-            found.named = count(&scores[1]) > count(&scores[0]);
+            let count = |held: &OutOfFold| right(held).iter().filter(|&&good| good).count();
+            found.named = count(&with_names) > count(&plain);
         }
-        let chosen = &scores[usize::from(found.named)];
+        let chosen = if found.named { with_names } else { plain };
         let seen: Vec<usize> = (0..rows.len()).filter(|&place| seen[place]).collect();
-        found.temperature = temperature(&chosen.select_rows(&seen), &truth.select(&seen)).unwrap_or(USUAL_TEMPERATURE);
-        let has_unlabelled = rows.len() < labels.len();
-        if !found.trains || framed.calibrate == 0 || !has_unlabelled {
-            return Ok(());
+        found.temperature =
+            temperature(&chosen.scores.select_rows(&seen), &truth.select(&seen)).unwrap_or(USUAL_TEMPERATURE);
+        if framed.calibrate == 0 {
+            return Ok(None);
         }
-        let before = right(chosen);
-        let mut after = vec![false; rows.len()];
+        let has_unlabelled = rows.len() < labels.len();
+        if !found.trains || !has_unlabelled {
+            return Ok(Some(chosen));
+        }
+        let mut after = empty;
         target.folds(self.x, folds, FoldRows::All, &quiet, |fold| {
             let own = fold.target();
             let named = if found.named { named(&fold.x, &own, &quiet)? } else { None };
             let (x, first) = match &named {
-                Some(named) => {
-                    let target = Target::new(&named.labels).with_weights(Some(&named.weights));
-                    (&named.x, rough.fit(&named.x, &target, &quiet)?)
-                }
+                Some(named) => (&named.x, rough.fit(&named.x, &named.target(), &quiet)?),
                 None => (&fold.x, rough.fit(&fold.x, &own, &quiet)?),
             };
             let given = (own.labels(), own.weights());
             let (model, _) = trained(framed.self_training, &rough, x, given, (first, found.temperature), &quiet)?;
-            let scores = match &named {
-                Some(named) => {
-                    model.scores(&named.names.beside(&fold.held, &named.names.scores(&fold.held, &quiet))?, &quiet)?
-                }
-                None => model.scores(&fold.held, &quiet)?,
-            };
-            let good = right_rows(&scores, &fold.truth);
-            for (row, good) in fold.held_rows.iter().zip(good) {
-                if let Ok(to) = rows.binary_search(row) {
-                    after[to] = good;
-                }
+            match &named {
+                Some(named) => after.take(&fold, &model, &named.widened(&fold.held, &quiet)?, &quiet),
+                None => after.take(&fold, &model, &fold.held, &quiet),
             }
-            Ok(())
         })?;
-        found.trains = !is_clearly_worse(&before, &after);
-        Ok(())
+        found.trains = !is_clearly_worse(&right(&chosen), &right(&after));
+        Ok(Some(if found.trains { after } else { chosen }))
+    }
+}
+
+impl Named {
+    /// What is learnt from: labels, and those that names are surest of.
+    fn target(&self) -> Target<'_> {
+        Target::new(&self.labels).with_weights(Some(&self.weights))
+    }
+
+    /// Other documents with the columns of names.
+    fn widened(&self, x: &Matrix, run: &Run) -> Result<Matrix> {
+        self.names.beside(x, &self.names.scores(x, run))
     }
 }
 
@@ -262,11 +256,15 @@ fn trained<P: Classifier>(
     (first, temperature): (P::Model, f64),
     run: &Run,
 ) -> Result<(P::Model, Vec<usize>)> {
-    let quiet = run.quiet();
-    let again = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, last: bool| {
+    let (quiet, mut start) = (run.quiet(), Start::default());
+    // Few decisions change from round to round, so each fit begins where the one before ended.
+    let mut again = |x: &Matrix, labels: &Labels, weights: Option<&[f32]>, last: bool| {
         let target = Target::new(labels).with_weights(weights);
-        // The rounds between may stop early.
-        if last { method.fit(x, &target, run) } else { method.rough().fit(x, &target, &quiet) }
+        // The rounds between may stop early: what they have not reached the next ones will.
+        match last {
+            true => method.fit_from(x, &target, &mut start, run),
+            false => method.glance().fit_from(x, &target, &mut start, &quiet),
+        }
     };
     let scores = |model: &P::Model, x: &Matrix| model.scores(x, run);
     match how {
@@ -292,6 +290,50 @@ fn unfold<P: Classifier>(names: &ClassNames, model: P::Model, x: &Matrix) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify::SvmParams;
+    use crate::matrix::Csr;
+
+    /// 90 documents of three topics, every third with its label.
+    fn documents() -> (Matrix, Labels) {
+        let row = |document: u32| {
+            let topic = document % 3;
+            let mut words: Vec<u32> = (0..4).map(|k| topic * 5 + (document / 3 + k * (1 + document % 4)) % 7).collect();
+            words.sort_unstable();
+            words.dedup();
+            words.into_iter().map(|word| (word, 0.5)).collect()
+        };
+        let labels = (0..90u32).map(|document| (document / 3 % 3 == 0).then(|| ["a", "b", "c"][document as usize % 3]));
+        (Matrix::from(Csr::from_rows(17, (0..90).map(row))), Labels::from_single(labels))
+    }
+
+    #[test]
+    fn scores_made_on_the_way_are_those_of_folds_walked_again() {
+        let (x, labels) = documents();
+        let target = Target::new(&labels);
+        for self_training in [SelfTraining::Aligned, SelfTraining::Surest] {
+            let framed = Framed { self_training, ..Framed::from(SvmParams::default()) };
+            let by_threads = [1, 2, 8].map(|threads| {
+                let run = Run::new(3, threads).unwrap();
+                let model = framed.fit(&x, &target, &run).unwrap();
+                let stage = framed.resolved(&model).rough();
+                let held = stage.held.clone().unwrap();
+                let mut again = OutOfFold::new(labels.labelled_rows(), 3);
+                let walk = |fold: crate::project::Fold<'_>| {
+                    again.take(&fold, &stage.fit(&fold.x, &fold.target(), &run)?, &fold.held, &run)
+                };
+                assert!(target.folds(&x, framed.calibrate, FoldRows::All, &run, walk).unwrap());
+                assert_eq!(*held, again);
+                held
+            });
+            assert!(by_threads.iter().all(|held| *held == by_threads[0]));
+        }
+        // A plain classifier makes none, nor does one that calibrates nothing.
+        let run = Run::new(3, 1).unwrap();
+        let none = |framed: Framed<SvmParams>| framed.resolved(&framed.fit(&x, &target, &run).unwrap()).held.is_none();
+        assert!(none(Framed::from(SvmParams::default())));
+        let framed = Framed { self_training: SelfTraining::Aligned, calibrate: 0, ..Framed::default() };
+        assert!(none(framed));
+    }
 
     #[test]
     fn worse_by_chance_is_not_worse() {

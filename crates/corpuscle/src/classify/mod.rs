@@ -9,6 +9,7 @@ mod cost;
 #[cfg(test)]
 mod fixture;
 mod framed;
+mod held;
 mod knn;
 mod lanes;
 mod learn;
@@ -28,9 +29,10 @@ pub use abstain::{
 pub use assembly::Reached;
 pub use bayes::{BayesModel, BayesParams};
 pub use calibrate::Calibration;
-pub use classifier::{Classifier, ClassifierModel};
+pub use classifier::{Classifier, ClassifierModel, Start};
 pub use cost::GRID as COST_GRID;
 pub use framed::{Framed, FramedModel};
+pub use held::OutOfFold;
 pub use knn::{KnnModel, KnnParams, Metric, NearDocument, Neighbours, Rest, Vote};
 pub(crate) use learn::{is_clearly_worse, right_rows};
 pub use linear::LinearModel;

@@ -1,6 +1,6 @@
 //! From scores to labels and probabilities: what is learnt about a classifier's scores on held-out folds.
 //!
-//! One round of out-of-fold scores serves every purpose: sigmoids that turn scores into probabilities where the classifier has none
+//! One round of out-of-fold scores, the classifier's own where its fit has made some, serves every purpose: sigmoids that turn scores into probabilities where the classifier has none
 //! of its own; for several labels per document, the threshold of each label; how often answers of each confidence are wrong
 //! ([`RiskCoverage`]), so that a model can abstain; and how strange training documents look ([`Novelty`]).
 //!
@@ -9,7 +9,7 @@
 //! the label, or the list, is not exactly the true one.
 
 use super::erase::AnyClassifier;
-use crate::classify::{Calibration, ClassifierModel, Novelty, RiskCoverage, Thresholds};
+use crate::classify::{Calibration, ClassifierModel, Novelty, OutOfFold, RiskCoverage, Thresholds};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, Target, best};
 use crate::store::{StoreReader, StoreWriter};
@@ -47,27 +47,25 @@ impl Decision {
         let which = if stage.self_trains() { FoldRows::All } else { FoldRows::Labelled };
         run.stage("calibrate", Some(folds as u64), || {
             let (rows, quiet) = (labels.labelled_rows(), run.quiet());
-            let mut scores = Dense::zeros(rows.len(), labels.n_classes());
-            let mut strangeness = vec![0f32; rows.len()];
-            let walked = target.folds(x, folds, which, &quiet, |fold| {
-                let (fitted, _) = stage.fit_any(&fold.x, &fold.target(), &quiet)?;
-                let part = fitted.scores(&fold.held, &quiet)?;
-                let strange = fitted.strangeness(&fold.held, &part, &quiet)?;
-                for (at, row) in fold.held_rows.iter().enumerate() {
-                    if let Ok(to) = rows.binary_search(row) {
-                        scores.row_mut(to).copy_from_slice(part.row(at));
-                        strangeness[to] = strange[at];
-                    }
+            let held = match stage.out_of_fold() {
+                Some(held) => Some(held.clone()),
+                None => {
+                    let mut held = OutOfFold::new(rows.clone(), labels.n_classes());
+                    let walked = target.folds(x, folds, which, &quiet, |fold| {
+                        let (fitted, _) = stage.fit_any(&fold.x, &fold.target(), &quiet)?;
+                        held.take(&fold, fitted.as_ref(), &fold.held, &quiet)?;
+                        run.advance(1);
+                        Ok(())
+                    })?;
+                    walked.then_some(held)
                 }
-                run.advance(1);
-                Ok(())
-            })?;
-            if !walked {
+            };
+            let Some(OutOfFold { scores, strangeness, .. }) = held else {
                 if needs_calibration || multi {
                     run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
                 }
                 return Ok(Decision::default());
-            }
+            };
             let truth = labels.select(&rows);
             let mut decision = Decision::default();
             if needs_calibration {

@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::classify::{Classifier, ClassifierModel, Framed};
+use crate::classify::{Classifier, ClassifierModel, Framed, OutOfFold, Start};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::params::Params;
@@ -154,6 +154,16 @@ pub(crate) trait AnyClassifier: Stage {
         target: &Target<'_>,
         run: &Run,
     ) -> Result<(Arc<dyn ClassifierModel>, Arc<dyn AnyClassifier>)>;
+    /// The model alone, beginning where the fit before ended.
+    fn fit_from_any(
+        &self,
+        x: &Matrix,
+        target: &Target<'_>,
+        start: &mut Start,
+        run: &Run,
+    ) -> Result<Arc<dyn ClassifierModel>>;
+    /// Out-of-fold scores of the model that this stage calibrates, where its fit has made them on the way.
+    fn out_of_fold(&self) -> Option<&OutOfFold>;
     fn load_any(&self, store: &StoreReader<'_>, run: &Run) -> Result<Arc<dyn ClassifierModel>>;
     fn variants_any(&self) -> Vec<Box<dyn AnyClassifier>>;
     fn steps_of(&self, labels: &Labels) -> Option<u64>;
@@ -183,6 +193,20 @@ impl<P: Classifier> AnyClassifier for Framed<P> {
         Ok((Arc::new(model), calibrating))
     }
 
+    fn fit_from_any(
+        &self,
+        x: &Matrix,
+        target: &Target<'_>,
+        start: &mut Start,
+        run: &Run,
+    ) -> Result<Arc<dyn ClassifierModel>> {
+        Ok(Arc::new(self.fit_from(x, target, start, run)?))
+    }
+
+    fn out_of_fold(&self) -> Option<&OutOfFold> {
+        self.held.as_deref()
+    }
+
     fn load_any(&self, store: &StoreReader<'_>, run: &Run) -> Result<Arc<dyn ClassifierModel>> {
         Ok(Arc::new(self.load(store, run)?))
     }
@@ -208,6 +232,6 @@ impl<P: Classifier> AnyClassifier for Framed<P> {
     }
 
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier> {
-        Arc::new(Framed { calibrate: 0, ..self.clone() })
+        Arc::new(Framed { calibrate: 0, held: None, ..self.clone() })
     }
 }

@@ -12,7 +12,7 @@ use crate::classify::assembly::{Assembly, Classes, Limits, Reached};
 use crate::classify::cost::{self, CostPath, ROUGH_COSTS, ROUGH_TOLERANCE};
 use crate::classify::lanes::{self, with_lanes};
 use crate::classify::packed::Packed;
-use crate::classify::{Classifier, LinearModel};
+use crate::classify::{Classifier, LinearModel, Start};
 use crate::corpus::Labels;
 use crate::matrix::Matrix;
 use crate::params::{Auto, Params};
@@ -22,6 +22,8 @@ use crate::{Error, Result, Run};
 
 /// Passes of a glance at a cost.
 const GLANCE_PASSES: usize = 2;
+/// Passes of a fit that only leads to the next one.
+const ROUND_PASSES: usize = 3;
 
 impl Classifier for SvmParams {
     type Model = SvmModel;
@@ -57,6 +59,27 @@ impl Classifier for SvmParams {
         })
     }
 
+    fn fit_from(&self, x: &Matrix, target: &Target<'_>, start: &mut Start, run: &Run) -> Result<SvmModel> {
+        let Auto::Value(c) = self.c else { return self.fit(x, target, run) };
+        if self.nb || self.multiclass == Multiclass::CrammerSinger {
+            return self.fit(x, target, run);
+        }
+        self.check()?;
+        run.install(|| {
+            let labels = target.labels();
+            let mut path = self.cost_path(x, labels, target.weights(), run)?;
+            if let Some(duals) = start.take::<Duals>() {
+                path.begin_at(&duals, c);
+            }
+            let (linear, reached) = path.solve(c, self.max_iter)?;
+            Reached::warn(&reached, Self::NAME, labels.classes(), run);
+            if let Some(duals) = path.into_duals() {
+                start.leave(duals);
+            }
+            Ok(SvmModel::new(*self, c, reached, linear))
+        })
+    }
+
     fn load(&self, store: &StoreReader<'_>, _run: &Run) -> Result<SvmModel> {
         SvmModel::load(store)
     }
@@ -71,6 +94,10 @@ impl Classifier for SvmParams {
 
     fn rough(&self) -> Self {
         SvmParams { tolerance: self.tolerance.max(ROUGH_TOLERANCE), ..*self }
+    }
+
+    fn glance(&self) -> Self {
+        SvmParams { max_iter: self.max_iter.min(ROUND_PASSES), ..self.rough() }
     }
 
     fn variants(&self) -> Vec<Self> {
@@ -146,6 +173,77 @@ enum Problem {
     Joint { truth: Vec<u32>, counts: Vec<f64>, last: Option<crammer_singer::Solution> },
     /// The classes that have a problem of their own, in groups; of two classes only the second has, and the first is its mirror.
     Separate { solved: Vec<usize>, groups: Vec<Group>, mirrored: bool, last: Vec<one_vs_rest::Solution> },
+}
+
+/// The dual variables of one problem per class, as they were when it was solved.
+struct Duals {
+    /// The row of the matrix each document was.
+    rows: Vec<usize>,
+    /// The classes that had a problem of their own.
+    solved: Vec<usize>,
+    groups: Vec<Group>,
+    solutions: Vec<one_vs_rest::Solution>,
+}
+
+impl Duals {
+    /// α of the documents at `places` (`None` for one that was not there) in the problem of each of `classes`, side by side in `lanes`:
+    /// 0 where a document has changed sides, for its α pulls the wrong way now.
+    fn of(&self, places: &[Option<usize>], group: &Group, classes: &[usize], lanes: usize) -> Vec<f32> {
+        let mut alpha = vec![0f32; places.len() * lanes];
+        for (lane, class) in classes.iter().enumerate() {
+            let Ok(number) = self.solved.binary_search(class) else { continue };
+            let (old, from) = (number / LANES, number % LANES);
+            let (signs, solution) = (&self.groups[old].signs, &self.solutions[old]);
+            for (document, place) in places.iter().enumerate() {
+                let Some(place) = *place else { continue };
+                if signs[place] >> from & 1 == group.signs[document] >> lane & 1 {
+                    alpha[document * lanes + lane] = solution.alpha[place * solution.lanes + from];
+                }
+            }
+        }
+        alpha
+    }
+}
+
+impl SvmPath<'_> {
+    /// Begins at dual variables of other labels and weights instead of 0.
+    fn begin_at(&mut self, duals: &Duals, c: f64) {
+        let Problem::Separate { solved, groups, last, .. } = &mut self.problem else { return };
+        if primal::suits(&self.data, self.params.loss) {
+            return;
+        }
+        let most = self.data.rows.iter().chain(&duals.rows).max().map_or(0, |&row| row + 1);
+        let mut place_of = vec![None; most];
+        duals.rows.iter().enumerate().for_each(|(place, &row)| place_of[row] = Some(place));
+        let places: Vec<Option<usize>> = self.data.rows.iter().map(|&row| place_of[row]).collect();
+        let begin = |(classes, group): (&[usize], &Group)| {
+            let lanes = if classes.len() == 1 { 1 } else { LANES };
+            one_vs_rest::Solution {
+                c,
+                alpha: duals.of(&places, group, classes, lanes),
+                weights: Vec::new(),
+                lanes,
+                biases: vec![0.0; lanes],
+                gaps: Vec::new(),
+                passes: 0,
+            }
+        };
+        *last = solved.par_chunks(LANES).zip(groups.par_iter()).map(begin).collect();
+    }
+
+    /// The dual variables; `None` where weights were solved for themselves.
+    fn into_duals(self) -> Option<Duals> {
+        let rows = self.data.rows;
+        match self.problem {
+            Problem::Separate { solved, groups, mut last, .. }
+                if last.iter().all(|solution| !solution.alpha.is_empty()) =>
+            {
+                last.iter_mut().for_each(|solution| solution.weights = Vec::new());
+                Some(Duals { rows, solved, groups, solutions: last })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl CostPath for SvmPath<'_> {

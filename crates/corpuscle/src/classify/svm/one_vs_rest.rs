@@ -50,7 +50,7 @@ pub(super) struct Solution {
     pub(super) c: f64,
     /// By document, `lanes` side by side; empty where the weights were solved for themselves.
     pub(super) alpha: Vec<f32>,
-    /// Weights by packed column, `lanes` side by side.
+    /// Weights by packed column, `lanes` side by side; empty where they are still to be made of α.
     pub(super) weights: Vec<f32>,
     pub(super) lanes: usize,
     pub(super) biases: Vec<f32>,
@@ -157,7 +157,12 @@ impl<'a, const N: usize> Solver<'a, N> {
     /// near the first there and the second here. α ≤ C stays so, the multiple being at most `growth` under the hinge.
     fn resume(&mut self, last: &Solution, growth: f64) {
         self.alpha.copy_from_slice(last.alpha.as_chunks().0);
-        self.weights.copy_from_slice(last.weights.as_chunks().0);
+        if last.weights.is_empty() {
+            self.bound();
+            self.refresh();
+        } else {
+            self.weights.copy_from_slice(last.weights.as_chunks().0);
+        }
         let mut curvature = self.squared_lengths();
         let (mut linear, mut pull) = ([0f64; N], [0f64; N]);
         for ((alpha, &signs), &count) in self.alpha.iter().zip(&self.group.signs).zip(&self.data.weights) {
@@ -182,6 +187,18 @@ impl<'a, const N: usize> Solver<'a, N> {
         self.pull = std::array::from_fn(|lane| (pull[lane] * f64::from(multiple[lane])) as f32);
         // The bias that belongs to α at the minimum.
         self.offset = self.pull.map(|pull| self.bias.next_offset(self.bias.of_pull(pull)));
+    }
+
+    /// Brings α that belongs to other prices within the bounds of these.
+    fn bound(&mut self) {
+        if self.loss == Loss::SquaredHinge {
+            return;
+        }
+        for ((alpha, &signs), &count) in self.alpha.iter_mut().zip(&self.group.signs).zip(&self.data.weights) {
+            for (lane, alpha) in alpha.iter_mut().enumerate() {
+                *alpha = alpha.min(count * self.prices[lane][usize::from(signs >> lane & 1 == 0)]);
+            }
+        }
     }
 
     /// Makes the weights from α anew, without the rounding of all the steps that led there.

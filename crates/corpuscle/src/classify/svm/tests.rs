@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::classify::cost::CostPath;
 use crate::classify::fixture::{Fixture, check_path, distance, projected, written_out};
-use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel};
+use crate::classify::{COST_GRID, ClassWeight, Classifier, ClassifierModel, LinearModel, Start};
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix};
 use crate::params::Auto;
@@ -73,6 +73,46 @@ fn the_same_bits_at_any_thread_count() {
         assert_eq!(first, fit(2));
         assert_eq!(first, fit(8));
     }
+}
+
+/// Labels of which some have changed and some are gone, other weights, a class more or less: the fit that begins where another ended
+/// is as good as one that begins at 0, and sooner done.
+#[test]
+fn a_fit_that_begins_where_another_ended_reaches_the_same_model() {
+    let (x, _, labels) = projected(300, 25, 6, 4);
+    let n = labels.len();
+    let changed = |every: usize, classes: u32| {
+        let class = |row: usize| {
+            let own = labels.of(row).and_then(|own| own.first()).copied().unwrap_or(0);
+            let now = if row % every == 0 { (own + 1) % 6 } else { own };
+            (row % 13 > 0).then(|| format!("{}", now.min(classes - 1)))
+        };
+        Labels::from_single((0..n).map(class))
+    };
+    let weights: Vec<f32> = (0..n).map(|row| 0.2 + (row % 5) as f32).collect();
+    for loss in [Loss::SquaredHinge, Loss::Hinge] {
+        let params = SvmParams { loss, tolerance: 1e-5, max_iter: 5000, ..Default::default() };
+        let mut start = Start::default();
+        params.fit_from(&x, &Target::new(&labels), &mut start, &run()).unwrap();
+        for labels in [changed(9, 6), changed(7, 6), changed(7, 2), changed(5, 6), changed(5, 6)] {
+            let target = Target::new(&labels).with_weights(Some(&weights));
+            let warm = params.fit_from(&x, &target, &mut start, &run()).unwrap();
+            let cold = params.fit(&x, &target, &run()).unwrap();
+            let far = distance(&warm.scores(&x, &run()).unwrap(), &written_out(&cold.scores(&x, &run()).unwrap()));
+            assert!(warm.converged() && far < 2e-2, "{loss:?}: {far}");
+        }
+        // Nothing has changed: the first look at the gap ends it.
+        let labels = changed(5, 6);
+        let target = Target::new(&labels).with_weights(Some(&weights));
+        let again = params.fit_from(&x, &target, &mut start, &run()).unwrap();
+        let cold = params.fit(&x, &target, &run()).unwrap();
+        let passes = |model: &SvmModel| model.reached().iter().map(|reached| reached.iterations).sum::<usize>();
+        assert!(passes(&again) * 2 < passes(&cold), "{} and {}", passes(&again), passes(&cold));
+    }
+    // What another method left is no beginning.
+    let mut start = Start::default();
+    start.leave(7u32);
+    assert!(SvmParams::default().fit_from(&x, &Target::new(&labels), &mut start, &run()).unwrap().converged());
 }
 
 #[test]

@@ -27,7 +27,16 @@ impl Held {
         let mut scores = vec![Dense::zeros(rows.len(), labels.n_classes()); vote.members.len()];
         let mut seen = Vec::new();
         let which = if vote.self_trains() { FoldRows::All } else { FoldRows::Labelled };
+        // Members that have tried themselves on these folds need not be fitted on them again, unless others are to teach them.
+        let known: Option<Vec<Dense>> = match vote.found {
+            None => vote.members.iter().map(|member| tried(member.as_ref(), folds)).collect(),
+            Some(_) => None,
+        };
         let walked = target.folds(x, folds, which, run, |fold| {
+            seen.extend(known_rows(&fold).filter_map(|row| rows.binary_search(&row).ok()));
+            if known.is_some() {
+                return Ok(());
+            }
             let own = fold.target();
             let mut fitted = vote.fit_members(&fold.x, &own, run)?;
             if let Some(found) = &vote.found {
@@ -41,9 +50,9 @@ impl Held {
                     }
                 }
             }
-            seen.extend(known(&fold).filter_map(|row| rows.binary_search(&row).ok()));
             Ok(())
         })?;
+        let scores = known.unwrap_or(scores);
         seen.sort_unstable();
         Ok(walked.then(|| Held { scores, truth: labels.select(&rows), seen }))
     }
@@ -141,8 +150,14 @@ impl Held {
     }
 }
 
+/// What a member has said of documents held out in so many folds.
+fn tried(member: &dyn AnyClassifier, folds: usize) -> Option<Dense> {
+    let own = member.out_of_fold().filter(|_| member.calibration_folds() == folds);
+    own.map(|own| own.scores.clone())
+}
+
 /// The rows of held-out documents whose class the documents to learn from have.
-fn known<'a>(fold: &'a Fold<'_>) -> impl Iterator<Item = usize> + 'a {
+fn known_rows<'a>(fold: &'a Fold<'_>) -> impl Iterator<Item = usize> + 'a {
     let counts = fold.labels.class_counts();
     fold.held_rows.iter().enumerate().filter_map(move |(at, &row)| {
         let class = *fold.truth.of(at)?.first()?;

@@ -18,7 +18,7 @@
 //! *others* together give to unlabelled documents. It is tried on the same folds first, and left out where held-out accuracy
 //! falls by more than a standard error.
 //!
-//! Cost: its members', once for all documents and twice for each fold.
+//! Cost: its members', once for all documents and once for each fold, and with self-training once more for each.
 //!
 //! References: Genest and Zidek, Combining probability distributions, 1986; Blum and Mitchell, Combining labeled and unlabeled data with
 //! co-training, 1998. We differ from co-training in taking all unlabelled documents, weighed, in the proportions of the labels.
@@ -39,7 +39,7 @@ use held::Held;
 use model::VoteModel;
 
 use super::erase::{AnyClassifier, Stage};
-use crate::classify::{Alignment, ClassifierModel, SelfTraining, is_clearly_worse, right_rows};
+use crate::classify::{Alignment, ClassifierModel, OutOfFold, SelfTraining, Start, is_clearly_worse, right_rows};
 use crate::corpus::Labels;
 use crate::matrix::{Dense, Matrix};
 use crate::param;
@@ -125,6 +125,8 @@ pub(super) struct Vote {
     members: Vec<Arc<dyn AnyClassifier>>,
     /// What a fit on all documents has found, for fits on parts of them.
     found: Option<Found>,
+    /// Held-out scores that the same fit has made on its way.
+    held: Option<Arc<OutOfFold>>,
 }
 
 /// What held-out documents say of the members.
@@ -138,7 +140,7 @@ struct Found {
 
 impl Vote {
     pub(super) fn new(params: VoteParams, members: Vec<Arc<dyn AnyClassifier>>) -> Self {
-        Vote { params, members, found: None }
+        Vote { params, members, found: None, held: None }
     }
 }
 
@@ -204,18 +206,33 @@ impl Vote {
         Ok(fitted)
     }
 
-    /// What held-out documents say of members that were fitted on all documents as `stages` now stand.
-    fn survey(&self, stages: &[Arc<dyn AnyClassifier>], x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Found> {
+    /// What held-out documents say of members that were fitted on all documents as `stages` now stand, and what the vote that was found
+    /// says of those documents.
+    fn survey(
+        &self,
+        stages: &[Arc<dyn AnyClassifier>],
+        x: &Matrix,
+        target: &Target<'_>,
+        run: &Run,
+    ) -> Result<(Found, Option<OutOfFold>)> {
         let (labels, quiet) = (target.labels(), run.quiet());
         let folds = if self.params.calibrate == 0 { WEIGHT_FOLDS } else { self.params.calibrate };
         let held = Held::of(&self.with(stages, None), x, target, folds, &quiet)?;
         let n = stages.len();
         let Some(held) = held else {
-            return Ok(Found { shares: vec![1.0 / n as f64; n], teaching: None });
+            return Ok((Found { shares: vec![1.0 / n as f64; n], teaching: None }, None));
+        };
+        let rows = labels.labelled_rows();
+        let out_of_fold = |scores: &[Dense], found: &Found| {
+            // Folds that only tell the weights calibrate nothing.
+            let pooled = (self.params.calibrate > 0).then(|| pooled(scores, &found.shares)).transpose()?;
+            Ok::<_, Error>(pooled.map(|scores| OutOfFold::of_scores(rows.clone(), scores)))
         };
         if labels.is_multi_label() {
             let shares = held.scores.iter().map(|scores| 1.0 / (n as f64 * root_mean_square(scores))).collect();
-            return Ok(Found { shares, teaching: None });
+            let found = Found { shares, teaching: None };
+            let all = out_of_fold(&held.scores, &found)?;
+            return Ok((found, all));
         }
         let temperatures: Vec<f64> = held.scores.iter().map(|scores| held.temperature(scores).unwrap_or(1.0)).collect();
         let weights = match self.params.weights {
@@ -226,34 +243,31 @@ impl Vote {
             shares: weights.iter().zip(&temperatures).map(|(weight, temperature)| weight / temperature).collect(),
             teaching: None,
         };
-        let has_unlabelled = labels.labelled_rows().len() < labels.len();
-        if self.params.self_training == SelfTraining::Off || !has_unlabelled {
-            return Ok(found);
+        let before = out_of_fold(&held.scores, &found)?;
+        if self.params.self_training == SelfTraining::Off || rows.len() == labels.len() {
+            return Ok((found, before));
         }
         let others = |member: usize| {
             let pool = pooled(&held.scores, &without(&found.shares, member))?;
             Ok(held.temperature(&pool).unwrap_or(1.0))
         };
         found.teaching = Some((0..n).map(others).collect::<Result<_>>()?);
-        if self.params.calibrate > 0 {
-            let before = right_rows(&pooled(&held.scores, &found.shares)?, &held.truth);
-            let taught = Held::of(&self.with(stages, Some(found.clone())), x, target, folds, &quiet)?;
-            let worse = match taught {
-                Some(taught) => {
-                    is_clearly_worse(&before, &right_rows(&pooled(&taught.scores, &found.shares)?, &held.truth))
-                }
-                None => true,
-            };
-            if worse {
+        let Some(before) = before else { return Ok((found, None)) };
+        let taught = Held::of(&self.with(stages, Some(found.clone())), x, target, folds, &quiet)?;
+        let after = taught.map(|taught| out_of_fold(&taught.scores, &found)).transpose()?.flatten();
+        let right = |all: &OutOfFold| right_rows(&all.scores, &held.truth);
+        match after.filter(|after| !is_clearly_worse(&right(&before), &right(after))) {
+            Some(after) => Ok((found, Some(after))),
+            None => {
                 found.teaching = None;
+                Ok((found, Some(before)))
             }
         }
-        Ok(found)
     }
 
     /// The same vote with members as they were found.
     fn with(&self, stages: &[Arc<dyn AnyClassifier>], found: Option<Found>) -> Self {
-        Vote { params: self.params.clone(), members: stages.to_vec(), found }
+        Vote { params: self.params.clone(), members: stages.to_vec(), found, held: None }
     }
 
     /// Rounds in which every member learns what the others say of unlabelled documents.
@@ -268,6 +282,7 @@ impl Vote {
         let own: Vec<Matrix> = (0..fitted.0.len()).map(|member| x.part(parts, member)).collect::<Result<_>>()?;
         let unlabelled: Vec<Matrix> = own.iter().map(|own| own.select_rows(&open)).collect();
         let mut before: Vec<Option<u32>> = Vec::new();
+        let mut starts: Vec<Start> = fitted.0.iter().map(|_| Start::default()).collect();
         for _ in 0..MOST_ROUNDS {
             run.check()?;
             let scores = fitted.0.iter().zip(&unlabelled).map(|(model, x)| model.scores(x, &quiet));
@@ -285,7 +300,7 @@ impl Vote {
                 // A member's own self-training and names have done their part in the first model.
                 let Some(plain) = fitted.1[member].variants_any().into_iter().next() else { continue };
                 let target = Target::new(&taught.labels).with_weights(Some(&taught.weights));
-                fitted.0[member] = plain.fit_any(own, &target, &quiet)?.0;
+                fitted.0[member] = plain.fit_from_any(own, &target, &mut starts[member], &quiet)?;
             }
         }
         Ok(())
@@ -326,8 +341,8 @@ impl AnyClassifier for Vote {
             return Err(Error::Shape { what: "parts of a document for the members of a vote", expected, found });
         }
         let mut fitted = self.fit_members(x, target, run)?;
-        let found = match &self.found {
-            Some(found) => found.clone(),
+        let (found, held) = match &self.found {
+            Some(found) => (found.clone(), None),
             None => self.survey(&fitted.1, x, target, run)?,
         };
         let has_unlabelled = target.labels().labelled_rows().len() < target.labels().len();
@@ -335,10 +350,24 @@ impl AnyClassifier for Vote {
             run.warn("self_training: there are no unlabelled documents, so it changes nothing");
         }
         self.teach(&mut fitted, x, target, &found, run)?;
-        let calibrating = self.with(&fitted.1, Some(found.clone()));
+        let calibrating = Vote { held: held.map(Arc::new), ..self.with(&fitted.1, Some(found.clone())) };
         let names = self.members.iter().map(|member| member.name()).collect();
         let model = VoteModel::new(fitted.0, target.parts().to_vec(), found.shares, names)?;
         Ok((Arc::new(model), Arc::new(calibrating)))
+    }
+
+    fn fit_from_any(
+        &self,
+        x: &Matrix,
+        target: &Target<'_>,
+        _start: &mut Start,
+        run: &Run,
+    ) -> Result<Arc<dyn ClassifierModel>> {
+        Ok(self.fit_any(x, target, run)?.0)
+    }
+
+    fn out_of_fold(&self) -> Option<&OutOfFold> {
+        self.held.as_deref()
     }
 
     fn load_any(&self, store: &StoreReader<'_>, run: &Run) -> Result<Arc<dyn ClassifierModel>> {
@@ -352,7 +381,7 @@ impl AnyClassifier for Vote {
             None => Arc::clone(member),
         };
         let params = VoteParams { self_training: SelfTraining::Off, ..self.params.clone() };
-        vec![Box::new(Vote { params, members: self.members.iter().map(plain).collect(), found: None })]
+        vec![Box::new(Vote::new(params, self.members.iter().map(plain).collect()))]
     }
 
     fn steps_of(&self, _labels: &Labels) -> Option<u64> {
@@ -373,7 +402,7 @@ impl AnyClassifier for Vote {
 
     fn uncalibrated(&self) -> Arc<dyn AnyClassifier> {
         let members = self.members.iter().map(|member| member.uncalibrated()).collect();
-        Arc::new(Vote { params: VoteParams { calibrate: 0, ..self.params.clone() }, members, found: None })
+        Arc::new(Vote::new(VoteParams { calibrate: 0, ..self.params.clone() }, members))
     }
 
     fn members(&self) -> &[Arc<dyn AnyClassifier>] {
