@@ -90,8 +90,9 @@ fn a_fit_that_begins_where_another_ended_reaches_the_same_model() {
         Labels::from_single((0..n).map(class))
     };
     let weights: Vec<f32> = (0..n).map(|row| 0.2 + (row % 5) as f32).collect();
-    for loss in [Loss::SquaredHinge, Loss::Hinge] {
-        let params = SvmParams { loss, tolerance: 1e-5, max_iter: 5000, ..Default::default() };
+    // 32-bit scores go no further under the hinge, whose gap is of first order in them.
+    for (loss, tolerance) in [(Loss::SquaredHinge, 1e-5), (Loss::Hinge, 1e-4)] {
+        let params = SvmParams { loss, tolerance, max_iter: 5000, ..Default::default() };
         let mut start = Start::default();
         params.fit_from(&x, &Target::new(&labels), &mut start, &run()).unwrap();
         for labels in [changed(9, 6), changed(7, 6), changed(7, 2), changed(5, 6), changed(5, 6)] {
