@@ -131,6 +131,7 @@ def main():
         .config("spark.driver.maxResultSize", "2g")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.log.level", "ERROR")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.eventLog.enabled", "true")
         .config("spark.eventLog.compress", "false")
         .config("spark.eventLog.dir", f"file://{log}")
