@@ -35,6 +35,7 @@ import re, time
 import numpy as np, pyarrow as pa
 import corpuscle
 from corpuscle import TextClassifier, load_demo
+from corpuscle._input import as_texts
 texts, labels, *_ = load_demo()
 model = TextClassifier("tfidf-svm").fit(texts, labels)
 model.predict(texts)
@@ -46,11 +47,13 @@ def memory(what):
 with open("/proc/self/clear_refs", "w") as peak:
     peak.write("5")
 before = memory("VmRSS")
+kept = as_texts(column)
+taken = memory("VmHWM")
 started = time.perf_counter()
-model.predict(column)
+answers = model.predict(column)
 seconds = time.perf_counter() - started
 after = memory("VmHWM")
-print(column.nbytes / 1e6, before / 1e3, after / 1e3, seconds)
+print(column.nbytes / 1e6, answers.nbytes / 1e6, before / 1e3, taken / 1e3, after / 1e3, seconds)
 """
 
 
@@ -81,7 +84,8 @@ def main():
     many = 2000
     found["predict_one_microseconds"] = best(lambda: [model.predict(short) for _ in range(many)], 3) / many * 1e6
     done = subprocess.run([sys.executable, "-c", MEMORY], check=True, capture_output=True, text=True).stdout.split()
-    for name, value in zip(["million_text_mb", "million_before_mb", "million_after_mb", "million_seconds"], done):
+    names = ["text_mb", "answers_mb", "before_mb", "texts_taken_mb", "peak_mb", "seconds"]
+    for name, value in zip([f"million_{name}" for name in names], done, strict=True):
         found[name] = float(value)
     imports = "import time; s=time.perf_counter(); import corpuscle; print(time.perf_counter()-s)"
     found["import_seconds"] = min(float(subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True).stdout) for _ in range(5))
