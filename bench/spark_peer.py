@@ -11,6 +11,7 @@ one of the executors' processes had. `--recipe` fits another recipe than `tfidf 
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -170,6 +171,8 @@ def main():
     for result, bytes_of in zip(results, moved(log, spans), strict=True):
         result |= bytes_of
         print(json.dumps({"system": result["system"], **bytes_of}), flush=True)
+    shutil.rmtree(folder)
+    shutil.rmtree(log)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)
