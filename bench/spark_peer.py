@@ -11,6 +11,7 @@ one of the executors' processes had. `--recipe` fits another recipe than `tfidf 
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -131,6 +132,7 @@ def main():
         .config("spark.driver.maxResultSize", "2g")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.log.level", "ERROR")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.eventLog.enabled", "true")
         .config("spark.eventLog.compress", "false")
         .config("spark.eventLog.dir", f"file://{log}")
@@ -169,6 +171,8 @@ def main():
     for result, bytes_of in zip(results, moved(log, spans), strict=True):
         result |= bytes_of
         print(json.dumps({"system": result["system"], **bytes_of}), flush=True)
+    shutil.rmtree(folder)
+    shutil.rmtree(log)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump(results, out, indent=1)

@@ -210,8 +210,8 @@ def test_the_shape_of_fasttext(demo, tmp_path):
         corpuscle.train_supervised(str(tmp_path / "train.txt"), lr=0.1)
 
 
-def test_mlflow(demo, tmp_path):
-    mlflow = pytest.importorskip("mlflow")
+def test_mlflow(demo, tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed (mlflow-skinny is enough): the flavour is not tried with it")
     import corpuscle.mlflow
 
     texts, labels, new, _ = demo
@@ -220,6 +220,17 @@ def test_mlflow(demo, tmp_path):
     loaded = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
     assert loaded.predict(new).tolist() == model.predict(new).tolist()
     assert corpuscle.mlflow.load_model(tmp_path / "saved").predict(new).tolist() == model.predict(new).tolist()
+    # Logged with a run, in files: a database would need all of mlflow.
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    try:
+        with mlflow.start_run():
+            logged = corpuscle.mlflow.log_model(model, name="tickets")
+        assert logged.flavors["corpuscle"]["recipe"] == model.recipe_
+        assert mlflow.pyfunc.load_model(logged.model_uri).predict(new).tolist() == model.predict(new).tolist()
+    finally:
+        mlflow.set_tracking_uri(before)
 
 
 def test_the_flavour_without_mlflow(demo, tmp_path):

@@ -53,7 +53,7 @@ impl Classifier for SvmParams {
             }
             let path = |fold: &Fold<'_>| search.cost_path(&fold.x, &fold.labels, fold.weights.as_deref(), run);
             let c = cost::resolve(self.c, x, target, run, path)?;
-            let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve(c, self.max_iter)?;
+            let (linear, reached) = self.cost_path(x, labels, target.weights(), run)?.solve_last(c, self.max_iter)?;
             Reached::warn(&reached, Self::NAME, labels.classes(), run);
             Ok(SvmModel::new(*self, c, reached, linear))
         })
@@ -153,7 +153,7 @@ impl SvmParams {
             let groups = solved.par_chunks(LANES).map(group).collect();
             Problem::Separate { solved: solved.to_vec(), groups, mirrored, last: Vec::new() }
         };
-        Ok(SvmPath { params: *self, data, norms, classes, problem, run })
+        Ok(SvmPath { params: *self, data, norms, classes, problem, run, goes_on: true })
     }
 }
 
@@ -166,6 +166,8 @@ pub(crate) struct SvmPath<'r> {
     classes: Classes,
     problem: Problem,
     run: &'r Run,
+    /// Whether another fit may start from this one's dual variables.
+    goes_on: bool,
 }
 
 enum Problem {
@@ -257,9 +259,15 @@ impl CostPath for SvmPath<'_> {
 }
 
 impl SvmPath<'_> {
+    /// [`Self::solve`] where no fit follows: dual variables of classes that are done are let go, four bytes a document and class.
+    pub(super) fn solve_last(mut self, c: f64, max_iter: usize) -> Result<(LinearModel, Vec<Reached>)> {
+        self.goes_on = false;
+        self.solve(c, max_iter)
+    }
+
     /// The fit at cost `c`, after at most `max_iter` passes.
     pub(super) fn solve(&mut self, c: f64, max_iter: usize) -> Result<(LinearModel, Vec<Reached>)> {
-        let SvmPath { params, data, norms, classes, problem, run } = self;
+        let SvmPath { params, data, norms, classes, problem, run, goes_on } = self;
         let squared = params.multiclass == Multiclass::OneVsRest && params.loss == Loss::SquaredHinge;
         let ridge = if squared { 0.5 / c } else { 0.0 };
         let documents = Documents { data, norms, bias: Bias::new(params.bias, norms, ridge) };
@@ -298,7 +306,11 @@ impl SvmPath<'_> {
                     if max_iter == params.max_iter {
                         run.advance(classes as u64);
                     }
-                    solution
+                    let keep = |solution: one_vs_rest::Solution| match *goes_on {
+                        true => solution,
+                        false => one_vs_rest::Solution { alpha: Vec::new(), ..solution },
+                    };
+                    solution.map(keep)
                 };
                 *last = groups.par_iter().enumerate().map(solve).collect::<Result<_>>()?;
                 result.place(data, solved, |column, number| {

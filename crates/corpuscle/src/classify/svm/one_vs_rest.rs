@@ -12,7 +12,7 @@
 use rand::seq::SliceRandom;
 
 use super::Loss;
-use super::bias::{Bias, Documents, Margin, best_bias};
+use super::bias::{Bias, Documents, best_bias};
 use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
@@ -48,7 +48,7 @@ pub(super) struct Problem<'a> {
 /// What was reached for a group of classes.
 pub(super) struct Solution {
     pub(super) c: f64,
-    /// By document, `lanes` side by side; empty where the weights were solved for themselves.
+    /// By document, `lanes` side by side; empty where the weights were solved for themselves, and after the last fit of a path.
     pub(super) alpha: Vec<f32>,
     /// Weights by packed column, `lanes` side by side; empty where they are still to be made of α.
     pub(super) weights: Vec<f32>,
@@ -325,23 +325,27 @@ impl<'a, const N: usize> Solver<'a, N> {
     /// Every document pulls at the bias, so it still swings with the last documents of a pass when all other weights
     /// have settled.
     fn losses(&self, precision: f64) -> ([f64; N], [f32; N]) {
-        let mut margins: [Vec<Margin>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
-        let (prices, mut biases) = (self.prices, self.biases());
+        let mut slacks: [Vec<f32>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
         for document in 0..self.data.len() {
             let scores = self.scores(document);
-            let (signs, count) = (self.group.signs[document], self.data.weights[document]);
             for lane in 0..self.group.counts.len() {
-                let positive = signs >> lane & 1 == 1;
-                let sign = if positive { 1.0f32 } else { -1.0 };
-                let price = count * prices[lane][usize::from(!positive)];
-                margins[lane].push(Margin { slack: 1.0 - sign * scores[lane], sign, price });
+                slacks[lane].push(1.0 - self.terms(document, lane).0 * scores[lane]);
             }
         }
-        let mut losses = [0f64; N];
+        let (mut losses, mut biases) = ([0f64; N], self.biases());
         for lane in 0..self.group.counts.len() {
-            (losses[lane], biases[lane]) = best_bias(&margins[lane], biases[lane], self.bias, self.loss, precision);
+            let of = |document: usize| self.terms(document, lane);
+            (losses[lane], biases[lane]) = best_bias(&slacks[lane], of, biases[lane], self.bias, self.loss, precision);
         }
         (losses, biases)
+    }
+
+    /// The sign of a document for a lane, and the price of an error on it.
+    #[inline(always)]
+    fn terms(&self, document: usize, lane: usize) -> (f32, f32) {
+        let positive = self.group.signs[document] >> lane & 1 == 1;
+        let price = self.data.weights[document] * self.prices[lane][usize::from(!positive)];
+        (if positive { 1.0 } else { -1.0 }, price)
     }
 
     /// (P − D)/P for each lane, given the losses and the biases in P.
