@@ -179,6 +179,13 @@ fn verdict(found: &Recommendation, budget: Duration) -> String {
         found.objective.name(),
         found.folds
     );
+    if let Some(second) = found.runner_up().filter(|&second| found.behind(second) < 0.0) {
+        return format!(
+            "{won}: a vote within a standard error of `{}`, {:.2} points before it, which so few labels do not tell from chance",
+            found.standings[second].recipe,
+            -100.0 * found.behind(second)
+        );
+    }
     let test: Option<(usize, (TTest, f64))> =
         found.runner_up().and_then(|second| Some((second, found.tests()[second]?)));
     match (found.runner_up(), test) {

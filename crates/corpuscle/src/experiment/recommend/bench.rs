@@ -94,6 +94,11 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Whether a candidate is a vote.
+    pub(super) fn is_vote(&self, candidate: usize) -> bool {
+        self.recipes[candidate].is_vote()
+    }
+
     /// Whether a candidate's representation is shared.
     fn is_shared(&self, candidate: usize) -> bool {
         self.shares && self.recipes[candidate].representation_needs_labels().is_none()

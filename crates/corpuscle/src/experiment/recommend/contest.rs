@@ -5,7 +5,9 @@
 //! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind takes
 //! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
-//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind.
+//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, one within a
+//! standard error of the leader does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
+//! tells less than the comparison that would be lost.
 //!
 //! What a sample tells is rough, so every fold is stopped when it takes much longer than that ([`PATIENCE`]), and in any case in time
 //! for the model of the best so far to be fitted.
@@ -224,10 +226,16 @@ fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
     Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
 }
 
-/// Those that go into the next round, the best first. When there is no time for all, the slowest of the worse half stay
-/// behind; with fewer than two, nobody is left to be told from and nobody goes on.
+/// Those that go into the next round, the best first. When there is no time for all, the slowest of the worse half that are not near the
+/// leader stay behind; with fewer than two, nobody is left to be told from and nobody goes on.
 fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
     let mut alive = ranked(standings, done);
+    let Some(&leader) = alive.first() else { return alive };
+    let all_tested = referee.tested(done + 1) == referee.tested(done);
+    let near = match all_tested {
+        true => standings[leader].mean(done) - standard_error(&standings[leader], done, referee.tested(done)),
+        false => f64::INFINITY,
+    };
     while alive.len() >= 2 {
         let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
         let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
@@ -236,6 +244,7 @@ fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee
             return alive;
         }
         let worse = (alive.len() / 2).max(1)..alive.len();
+        let worse = worse.filter(|&place| standings[alive[place]].mean(done) < near);
         let slowest = worse.reduce(|a, b| if seconds(alive[b]) > seconds(alive[a]) { b } else { a });
         // The last two end the contest as they are, so that they can be compared.
         let Some(slowest) = slowest.filter(|_| alive.len() > 2) else { break };
@@ -252,12 +261,18 @@ fn ranked(standings: &[Standing], done: usize) -> Vec<usize> {
     alive
 }
 
+/// √(p (1 − p) / n) of a candidate's figure p over n documents.
+fn standard_error(standing: &Standing, done: usize, tested: usize) -> f64 {
+    let figure = standing.mean(done);
+    (figure * (1.0 - figure) / tested.max(1) as f64).max(0.0).sqrt()
+}
+
 /// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
 fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
     let alive = ranked(standings, done);
     let Some(&leader) = alive.first() else { return };
     let best = standings[leader].mean(done);
-    let error = (best * (1.0 - best) / tested.max(1) as f64).max(0.0).sqrt();
+    let error = standard_error(&standings[leader], done, tested);
     for index in alive.into_iter().skip(2) {
         let is_behind = standings[index].mean(done) < best - BEHIND * error;
         let test = paired_t_test(&standings[leader].folds, &standings[index].folds);
@@ -278,6 +293,8 @@ mod tests {
         vote: Option<(f64, f64)>,
         /// How many times longer folds of all but the first take than samples tell.
         worse_than_told: f64,
+        /// How many documents there are to be tested.
+        documents: usize,
     }
 
     impl Referee for Made {
@@ -305,7 +322,7 @@ mod tests {
         }
 
         fn tested(&self, folds: usize) -> usize {
-            400 * folds
+            (400 * folds).min(self.documents)
         }
 
         fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
@@ -340,7 +357,7 @@ mod tests {
             fate: Fate::NotTried,
         };
         let mut standings: Vec<Standing> = (0..candidates.len()).map(standing).collect();
-        let mut referee = Made { candidates: candidates.to_vec(), left, vote, worse_than_told };
+        let mut referee = Made { candidates: candidates.to_vec(), left, vote, worse_than_told, documents: usize::MAX };
         let done = contest(&mut standings, 5, &mut referee, |_| {}).unwrap();
         (standings, done, referee.left)
     }
@@ -386,6 +403,25 @@ mod tests {
     fn a_slow_one_does_not_hold_up_the_others() {
         let (standings, done, _) = hold(&[(0.80, 1.0), (0.81, 1.0), (0.805, 6.0)], 25.0);
         assert!(done == 5 && matches!(standings[2].fate, Fate::TooSlow(_)), "{done}: {standings:?}");
+    }
+
+    #[test]
+    fn a_slow_one_near_the_leader_stays_once_every_document_was_tested() {
+        // After two folds all 800 documents were tested; 3 s are too few for a round of 8 s and a model.
+        let stand = |documents: usize| {
+            let standing = |(figure, seconds): (f64, f64)| Standing {
+                recipe: String::new(),
+                folds: vec![figure; 2],
+                fold_seconds: Some(seconds),
+                fate: Fate::Finished,
+            };
+            let mut standings = [(0.81, 1.0), (0.805, 6.0), (0.7, 1.0)].map(standing).to_vec();
+            let referee = Made { candidates: Vec::new(), left: 3.0, vote: None, worse_than_told: 1.0, documents };
+            assert!(drop_the_slow(&mut standings, 2, &referee).is_empty());
+            standings.iter().map(|standing| standing.fate == Fate::Finished).collect::<Vec<_>>()
+        };
+        assert_eq!(stand(800), [true, true, false]);
+        assert_eq!(stand(usize::MAX), [true, false, true]);
     }
 
     #[test]
