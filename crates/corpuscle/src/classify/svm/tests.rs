@@ -84,8 +84,8 @@ fn a_fit_that_begins_where_another_ended_reaches_the_same_model() {
     let changed = |every: usize, classes: u32| {
         let class = |row: usize| {
             let own = labels.of(row).and_then(|own| own.first()).copied().unwrap_or(0);
-            let now = if row % every == 0 { (own + 1) % 6 } else { own };
-            (row % 13 > 0).then(|| format!("{}", now.min(classes - 1)))
+            let now = if row.is_multiple_of(every) { (own + 1) % 6 } else { own };
+            (!row.is_multiple_of(13)).then(|| format!("{}", now.min(classes - 1)))
         };
         Labels::from_single((0..n).map(class))
     };
