@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::RecommendParams;
 use super::contest::{Referee, Sample, Standing};
+use super::{FEW_FOR_A_CHOICE, RecommendParams, Setting};
 use crate::corpus::{Document, Labels, hold_out};
 use crate::experiment::compare::{Tokenised, measure};
 use crate::experiment::objective::Objective;
@@ -229,8 +229,17 @@ impl Referee for Bench<'_> {
         tested.min(self.labels.labelled_rows().len())
     }
 
-    /// Votes of the best two and three that represent documents differently; where labels are few also one whose members teach each other.
+    fn few(&self) -> bool {
+        let labelled = self.labels.labelled_rows().len();
+        Setting::of(labelled, self.labels.len() - labelled) == Setting::FewLabels && labelled < FEW_FOR_A_CHOICE
+    }
+
+    /// Votes of the best two and three that represent documents differently, also some whose members teach each other where most documents
+    /// have no label. None where labels are few: which candidates are the best is not known then, and there is a vote among them.
     fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {
+        if self.few() {
+            return Ok(Vec::new());
+        }
         let mut members: Vec<usize> = Vec::new();
         for &candidate in best {
             let body = |candidate: usize| self.recipes[candidate].representation().to_string();

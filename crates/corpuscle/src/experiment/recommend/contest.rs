@@ -5,8 +5,8 @@
 //! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind takes
 //! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
-//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, one within a
-//! standard error of the leader does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
+//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, and from the start where labels
+//! are few, one within a standard error of the leader does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
 //! tells less than the comparison that would be lost.
 //!
 //! What a sample tells is rough, so every fold is stopped when it takes much longer than that ([`PATIENCE`]), and in any case in time
@@ -72,6 +72,8 @@ pub(super) trait Referee {
     fn measure(&mut self, candidate: usize, fold: usize, most: f64) -> Result<Option<(f64, f64)>>;
     /// Documents tested in the first `folds` folds.
     fn tested(&self, folds: usize) -> usize;
+    /// Whether there are so few labels that folds do not tell the best candidates apart.
+    fn few(&self) -> bool;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
     /// Candidates that the best ones so far, the best first, give rise to, each with the seconds a fold of it may take.
@@ -146,8 +148,14 @@ pub(super) fn contest(
         if alive.is_empty() {
             break;
         }
+        let near = near_the_leader(standings, done, referee);
         for index in alive {
-            standings[index].fate = step(standings, index, done, referee)?;
+            let fate = step(standings, index, done, referee)?;
+            // One of the best that runs out of time has not lost: the contest ends with the folds that all of them have.
+            if matches!(fate, Fate::TooSlow(_)) && standings[index].mean(done) >= near {
+                return Ok(done);
+            }
+            standings[index].fate = fate;
             watch(standings);
         }
         done += 1;
@@ -230,12 +238,8 @@ fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
 /// leader stay behind; with fewer than two, nobody is left to be told from and nobody goes on.
 fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
     let mut alive = ranked(standings, done);
-    let Some(&leader) = alive.first() else { return alive };
-    let all_tested = referee.tested(done + 1) == referee.tested(done);
-    let near = match all_tested {
-        true => standings[leader].mean(done) - standard_error(&standings[leader], done, referee.tested(done)),
-        false => f64::INFINITY,
-    };
+    let may_stay = referee.few() || referee.tested(done + 1) == referee.tested(done);
+    let near = if may_stay { near_the_leader(standings, done, referee) } else { f64::INFINITY };
     while alive.len() >= 2 {
         let seconds = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
         let round: f64 = alive.iter().map(|&index| seconds(index)).sum();
@@ -259,6 +263,14 @@ fn ranked(standings: &[Standing], done: usize) -> Vec<usize> {
     let mut alive: Vec<usize> = (0..standings.len()).filter(|&index| standings[index].fate == Fate::Finished).collect();
     alive.sort_by(|&a, &b| standings[b].mean(done).total_cmp(&standings[a].mean(done)).then(a.cmp(&b)));
     alive
+}
+
+/// The figure from which on a candidate is within a standard error of the leader.
+fn near_the_leader(standings: &[Standing], done: usize, referee: &impl Referee) -> f64 {
+    let leader = ranked(standings, done).into_iter().next();
+    leader.map_or(f64::INFINITY, |leader| {
+        standings[leader].mean(done) - standard_error(&standings[leader], done, referee.tested(done))
+    })
 }
 
 /// √(p (1 − p) / n) of a candidate's figure p over n documents.
@@ -323,6 +335,10 @@ mod tests {
 
         fn tested(&self, folds: usize) -> usize {
             (400 * folds).min(self.documents)
+        }
+
+        fn few(&self) -> bool {
+            false
         }
 
         fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {

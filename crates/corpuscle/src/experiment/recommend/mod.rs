@@ -199,9 +199,8 @@ pub fn recommend(
     let left = bench.left() + LATE * params.budget.as_secs_f64();
     let best = finishers.iter().copied().filter(|&index| fit(index) <= left);
     let best = best.reduce(|best, index| if found.mean(index) > found.mean(best) { index } else { best });
-    let few = setting == Setting::FewLabels && labelled < FEW_FOR_A_CHOICE;
     let best = match best {
-        Some(best) if few && found.objective == Objective::Accuracy => {
+        Some(best) if bench.few() && found.objective == Objective::Accuracy => {
             Some(found.steadiest(best, labelled, |index| bench.is_vote(index) && fit(index) <= left))
         }
         best => best,
