@@ -58,15 +58,19 @@ def test_two_fits_in_two_threads_at_once(demo):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
 def interrupted(call, tmp_path):
-    """Ctrl-C in the middle of a call: seconds until it is raised, and what is left of `model`."""
+    """Ctrl-C in the middle of a call: seconds until it is raised, and what is left of `model`.
+
+    The call is made again and again: a quick machine may end it before the signal comes.
+    """
     code = f"""
         import sys, time, corpuscle
         texts, labels, *_ = corpuscle.load_demo()
-        model = corpuscle.TextClassifier({LONG!r})
         corpuscle.TextClassifier("tfidf-svm").fit(texts, labels)
         print("ready", flush=True)
         try:
-            {call}
+            while True:
+                model = corpuscle.TextClassifier({LONG!r})
+                {call}
         except KeyboardInterrupt:
             print("stopped", time.time(), hasattr(model, "classes_"), flush=True)
             sys.exit(3)
@@ -94,7 +98,8 @@ def interrupted(call, tmp_path):
     ids=["fit", "topics", "indexing", "queries"],
 )
 def test_ctrl_c_stops_within_a_second(call, tmp_path):
-    assert interrupted(call, tmp_path) < 1.0
+    # The least of three: what else the machine does is not the call's.
+    assert any(interrupted(call, tmp_path) < 1.0 for _ in range(3))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -119,13 +124,11 @@ def test_a_fork_after_a_fit_does_not_hang():
     assert done.stdout.strip() == "0", done
 
 
-def test_importing_is_quick_and_harmless():
+def test_importing_is_harmless():
     done = python(
         """
-        import sys, time
-        started = time.perf_counter()
+        import sys
         import corpuscle
-        seconds = time.perf_counter() - started
         assert "sklearn" not in sys.modules and "numpy" not in sys.modules
         version = corpuscle.__version__
         for name in [name for name in sys.modules if name.startswith("corpuscle")]:
@@ -133,11 +136,17 @@ def test_importing_is_quick_and_harmless():
         import corpuscle as again
         assert again is not corpuscle and again.__version__ == version
         assert again.TextClassifier("tfidf | svm(calibrate=0)").fit(["a b", "c d"] * 4, [0, 1] * 4).predict(["a"])[0] == 0
-        print(seconds)
         """
     )
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.15
+
+
+def test_importing_is_quick():
+    def seconds():
+        return float(python("import time; started = time.perf_counter(); import corpuscle; print(time.perf_counter() - started)").stdout)
+
+    # The least of five: the first reads files the machine has not read before.
+    assert any(seconds() < 0.15 for _ in range(5))
 
 
 def test_every_name_is_there():
