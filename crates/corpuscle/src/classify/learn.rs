@@ -152,8 +152,13 @@ impl<P: Classifier> Learning<'_, P> {
                 }
             }
             let names = if has_names { named(&fold.x, &own, &quiet)? } else { None };
-            if framed.names != Auto::Value(true) || !has_names {
-                plain.take(&fold, &rough.fit(&fold.x, &own, &quiet)?, &fold.held, &quiet)?;
+            // The plain model also speaks for names in a fold whose documents have no word of them.
+            if !has_names || names.is_none() || framed.names.is_auto() {
+                let model = rough.fit(&fold.x, &own, &quiet)?;
+                plain.take(&fold, &model, &fold.held, &quiet)?;
+                if has_names && names.is_none() {
+                    with_names.take(&fold, &model, &fold.held, &quiet)?;
+                }
             }
             if let Some(named) = names {
                 let model = rough.fit(&named.x, &named.target(), &quiet)?;
@@ -292,6 +297,8 @@ mod tests {
     use super::*;
     use crate::classify::SvmParams;
     use crate::matrix::Csr;
+    use crate::project::{ClassWords, ColumnNames};
+    use std::sync::Arc;
 
     /// 90 documents of three topics, every third with its label.
     fn documents() -> (Matrix, Labels) {
@@ -333,6 +340,30 @@ mod tests {
         assert!(none(Framed::from(SvmParams::default())));
         let framed = Framed { self_training: SelfTraining::Aligned, calibrate: 0, ..Framed::default() };
         assert!(none(framed));
+    }
+
+    #[test]
+    fn a_fold_without_a_word_of_names_is_judged_by_the_plain_model() {
+        let (x, labels) = documents();
+        // One labelled document of each topic has the name of its class, a word of its own.
+        let named_rows = [0usize, 10, 20];
+        let rows = (0..90).map(|row| {
+            let (columns, values) = x.sparse().row(row);
+            let mut own: Vec<(u32, f32)> = columns.iter().copied().zip(values.iter().copied()).collect();
+            own.extend(named_rows.iter().position(|&named| named == row).map(|class| (17 + class as u32, 0.5)));
+            own
+        });
+        let x = Matrix::from(Csr::from_rows(20, rows));
+        let names: ColumnNames = Arc::new(|| (0..20).map(|column| format!("w{column}")).collect());
+        // With one of two names held out, the other alone says nothing.
+        let words = ["w17", "w18", "unknown"].map(|word| ClassWords { words: vec![word.to_owned()], struck: vec![] });
+        let target = Target::new(&labels).with_names(&names).with_class_words(&words);
+        let framed = Framed { names: Auto::Value(true), calibrate: 3, ..Framed::from(SvmParams::default()) };
+        let run = Run::new(3, 1).unwrap();
+        let model = framed.fit(&x, &target, &run).unwrap();
+        let held = framed.resolved(&model).held.unwrap();
+        let silent = (0..held.scores.rows()).filter(|&row| held.scores.row(row).iter().all(|&score| score == 0.0));
+        assert_eq!(silent.count(), 0);
     }
 
     #[test]

@@ -307,6 +307,8 @@ mod tests {
         worse_than_told: f64,
         /// How many documents there are to be tested.
         documents: usize,
+        /// A candidate that never ends, and the fold in which it does not.
+        stuck: Option<(usize, usize)>,
     }
 
     impl Referee for Made {
@@ -324,6 +326,9 @@ mod tests {
             let (figure, mut seconds) = self.candidates[candidate];
             if candidate == 0 {
                 seconds /= self.worse_than_told;
+            }
+            if self.stuck == Some((candidate, fold)) {
+                seconds = f64::INFINITY;
             }
             self.left -= seconds.min(most.max(0.0));
             if figure < 0.0 {
@@ -357,23 +362,22 @@ mod tests {
     }
 
     fn hold_with(candidates: &[(f64, f64)], vote: Option<(f64, f64)>, left: f64) -> (Vec<Standing>, usize, f64) {
-        hold_told(candidates, vote, left, 1.0)
+        hold_by(Made { vote, ..made(candidates, left) })
     }
 
-    fn hold_told(
-        candidates: &[(f64, f64)],
-        vote: Option<(f64, f64)>,
-        left: f64,
-        worse_than_told: f64,
-    ) -> (Vec<Standing>, usize, f64) {
+    fn made(candidates: &[(f64, f64)], left: f64) -> Made {
+        let candidates = candidates.to_vec();
+        Made { candidates, left, vote: None, worse_than_told: 1.0, documents: usize::MAX, stuck: None }
+    }
+
+    fn hold_by(mut referee: Made) -> (Vec<Standing>, usize, f64) {
         let standing = |index: usize| Standing {
             recipe: index.to_string(),
             folds: Vec::new(),
             fold_seconds: None,
             fate: Fate::NotTried,
         };
-        let mut standings: Vec<Standing> = (0..candidates.len()).map(standing).collect();
-        let mut referee = Made { candidates: candidates.to_vec(), left, vote, worse_than_told, documents: usize::MAX };
+        let mut standings: Vec<Standing> = (0..referee.candidates.len()).map(standing).collect();
         let done = contest(&mut standings, 5, &mut referee, |_| {}).unwrap();
         (standings, done, referee.left)
     }
@@ -410,7 +414,8 @@ mod tests {
     #[test]
     fn a_fold_that_takes_longer_than_told_is_stopped_in_time_for_a_model() {
         // Told 4 s, takes 100: given up after half of the time there is, and the next is still measured.
-        let (standings, done, left) = hold_told(&[(0.8, 2.5), (0.9, 100.0), (0.85, 2.0)], None, 40.0, 25.0);
+        let (standings, done, left) =
+            hold_by(Made { worse_than_told: 25.0, ..made(&[(0.8, 2.5), (0.9, 100.0), (0.85, 2.0)], 40.0) });
         assert!(standings[1].folds.is_empty() && matches!(standings[1].fate, Fate::TooSlow(_)), "{standings:?}");
         assert!(standings[2].folds.len() == done && done >= 2 && left >= 4.0, "{done}, {left}: {standings:?}");
     }
@@ -432,12 +437,25 @@ mod tests {
                 fate: Fate::Finished,
             };
             let mut standings = [(0.81, 1.0), (0.805, 6.0), (0.7, 1.0)].map(standing).to_vec();
-            let referee = Made { candidates: Vec::new(), left: 3.0, vote: None, worse_than_told: 1.0, documents };
+            let referee = Made { documents, ..made(&[], 3.0) };
             assert!(drop_the_slow(&mut standings, 2, &referee).is_empty());
             standings.iter().map(|standing| standing.fate == Fate::Finished).collect::<Vec<_>>()
         };
         assert_eq!(stand(800), [true, true, false]);
         assert_eq!(stand(usize::MAX), [true, false, true]);
+    }
+
+    #[test]
+    fn one_of_the_best_that_runs_out_of_time_has_not_lost() {
+        let three = [(0.70, 1.0), (0.82, 2.0), (0.815, 1.0)];
+        for (stuck, fold) in [(1, 2), (2, 2), (1, 1)] {
+            let (standings, done, _) = hold_by(Made { stuck: Some((stuck, fold)), ..made(&three, 1000.0) });
+            assert_eq!((done, &standings[stuck].fate), (fold, &Fate::Finished), "{standings:?}");
+            assert_eq!(ranked(&standings, done)[0], 1);
+        }
+        // One that is behind has lost, and the others go on.
+        let (standings, done, _) = hold_by(Made { stuck: Some((0, 1)), ..made(&three, 1000.0) });
+        assert!(done == 5 && matches!(standings[0].fate, Fate::TooSlow(_)), "{standings:?}");
     }
 
     #[test]
