@@ -181,7 +181,7 @@ fn verdict(found: &Recommendation, budget: Duration) -> String {
     );
     if let Some(second) = found.runner_up().filter(|&second| found.behind(second) < 0.0) {
         return format!(
-            "{won}: a vote within a standard error of `{}`, {:.2} points before it, which so few labels do not tell from chance",
+            "{won}: a vote within two standard errors of `{}`, {:.2} points before it, which so few labels do not tell from chance",
             found.standings[second].recipe,
             -100.0 * found.behind(second)
         );

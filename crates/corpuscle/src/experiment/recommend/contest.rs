@@ -6,7 +6,7 @@
 //! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
 //! agree by chance. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, and from the start where labels
-//! are few, one within a standard error of the leader does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
+//! are few, one within a standard error of the leader (two where labels are few) does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
 //! tells less than the comparison that would be lost.
 //!
 //! What a sample tells is rough, so every fold is stopped when it takes much longer than that ([`PATIENCE`]), and in any case in time
@@ -21,7 +21,7 @@ use crate::experiment::significance::paired_t_test;
 use crate::{Error, Result};
 
 /// Standard errors that a candidate may be behind.
-const BEHIND: f64 = 2.0;
+pub(super) const BEHIND: f64 = 2.0;
 /// The p-value of the paired test from which on it is clearly behind.
 const SIGNIFICANT: f64 = 0.05;
 
@@ -265,11 +265,13 @@ fn ranked(standings: &[Standing], done: usize) -> Vec<usize> {
     alive
 }
 
-/// The figure from which on a candidate is within a standard error of the leader.
+/// The figure from which on a candidate is within a standard error of the leader; within as many as make one fall behind where labels are
+/// few, because there the same few documents tell who is best, however many folds they are cut into.
 fn near_the_leader(standings: &[Standing], done: usize, referee: &impl Referee) -> f64 {
+    let errors = if referee.few() { BEHIND } else { 1.0 };
     let leader = ranked(standings, done).into_iter().next();
     leader.map_or(f64::INFINITY, |leader| {
-        standings[leader].mean(done) - standard_error(&standings[leader], done, referee.tested(done))
+        standings[leader].mean(done) - errors * standard_error(&standings[leader], done, referee.tested(done))
     })
 }
 
@@ -309,6 +311,7 @@ mod tests {
         documents: usize,
         /// A candidate that never ends, and the fold in which it does not.
         stuck: Option<(usize, usize)>,
+        few: bool,
     }
 
     impl Referee for Made {
@@ -343,7 +346,7 @@ mod tests {
         }
 
         fn few(&self) -> bool {
-            false
+            self.few
         }
 
         fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
@@ -367,7 +370,7 @@ mod tests {
 
     fn made(candidates: &[(f64, f64)], left: f64) -> Made {
         let candidates = candidates.to_vec();
-        Made { candidates, left, vote: None, worse_than_told: 1.0, documents: usize::MAX, stuck: None }
+        Made { candidates, left, vote: None, worse_than_told: 1.0, documents: usize::MAX, stuck: None, few: false }
     }
 
     fn hold_by(mut referee: Made) -> (Vec<Standing>, usize, f64) {
@@ -429,7 +432,7 @@ mod tests {
     #[test]
     fn a_slow_one_near_the_leader_stays_once_every_document_was_tested() {
         // After two folds all 800 documents were tested; 3 s are too few for a round of 8 s and a model.
-        let stand = |documents: usize| {
+        let stand = |documents: usize, few: bool| {
             let standing = |(figure, seconds): (f64, f64)| Standing {
                 recipe: String::new(),
                 folds: vec![figure; 2],
@@ -437,12 +440,15 @@ mod tests {
                 fate: Fate::Finished,
             };
             let mut standings = [(0.81, 1.0), (0.805, 6.0), (0.7, 1.0)].map(standing).to_vec();
-            let referee = Made { documents, ..made(&[], 3.0) };
+            let referee = Made { documents, few, ..made(&[], 3.0) };
             assert!(drop_the_slow(&mut standings, 2, &referee).is_empty());
             standings.iter().map(|standing| standing.fate == Fate::Finished).collect::<Vec<_>>()
         };
-        assert_eq!(stand(800), [true, true, false]);
-        assert_eq!(stand(usize::MAX), [true, false, true]);
+        assert_eq!(stand(800, false), [true, true, false]);
+        assert_eq!(stand(usize::MAX, false), [true, false, true]);
+        // With few labels from the start, and two standard errors (8 points of 100 documents) behind.
+        assert_eq!(stand(usize::MAX, true), [true, true, false]);
+        assert_eq!(stand(40, true), [true, true, true]);
     }
 
     #[test]

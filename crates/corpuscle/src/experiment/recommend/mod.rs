@@ -7,9 +7,9 @@
 //! ([`blocked_folds`]), which for rows in random order is the same.
 //!
 //! The winner has the highest mean, with one exception: where fewer than 300 documents are labelled and most have no label, folds do not
-//! tell candidates apart that are within a standard error of the best (four to five points with 100 labels), and of these a vote is
+//! tell candidates apart that are within two standard errors of the best (eight to ten points with 100 labels), and of these a vote is
 //! taken. It stands for several views at once, so it is seldom far from the best of them, whichever that is (the one-standard-error rule of
-//! Breiman, Friedman, Olshen and Stone, 1984, with steadiness in the place of size). Whether the winner is more than luck is told by a paired t-test over the folds against each
+//! Breiman, Friedman, Olshen and Stone, 1984, with steadiness in the place of size, and two, which is how far one must be behind to be dropped). Whether the winner is more than luck is told by a paired t-test over the folds against each
 //! candidate that went all the way, corrected by Holm. Below a few thousand documents one round of folds tells candidates
 //! apart that differ by one or two of them, so while time is left a second round with twice as many folds follows; the
 //! t-test keeps to the first, because folds of two rounds are not independent. How many rounds there is time for depends
@@ -49,7 +49,7 @@ const FEWEST: usize = 20;
 /// Labelled documents below which a second round of folds follows.
 const FEW_FOR_ONE_ROUND: usize = 3000;
 
-/// Labelled documents below which folds do not tell candidates apart that are within a standard error of the best.
+/// Labelled documents below which folds do not tell candidates apart that are not clearly behind the best.
 const FEW_FOR_A_CHOICE: usize = 300;
 
 /// The share of the whole time by which a model may be reckoned to come late. Reckoning is rough, and the others may have used some of its
@@ -131,18 +131,34 @@ impl Recommendation {
         tests.into_iter().map(|test| test.and_then(|test| Some((test, corrected.next()?)))).collect()
     }
 
-    /// The best of the finishers that are `steady` and within a standard error of `best` over so many documents; without one, `best`.
+    /// The best of those measured whose `fit` takes no more than the seconds that are `left`: one too slow for one more fold may be quick enough
+    /// for a model. Where none is, the finisher that is fitted most quickly.
+    fn best_within(&self, left: f64, fit: impl Fn(usize) -> f64) -> usize {
+        let all = 0..self.standings.len();
+        let in_time = all.clone().filter(|&index| self.is_measured(index) && fit(index) <= left);
+        let best = in_time.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best });
+        let quickest = || all.filter(|&index| self.is_finisher(index)).min_by(|&a, &b| fit(a).total_cmp(&fit(b)));
+        best.or_else(quickest).unwrap_or(0)
+    }
+
+    /// The best of the finishers that are `steady` and not clearly behind `best`, by standard errors over so many documents; without one, `best`.
     fn steadiest(&self, best: usize, documents: usize, steady: impl Fn(usize) -> bool) -> usize {
         let Some(top) = self.mean(best) else { return best };
         let error = (top * (1.0 - top) / documents.max(1) as f64).max(0.0).sqrt();
-        let near = |index: &usize| self.mean(*index).is_some_and(|mean| mean >= top - error);
+        let near = |index: &usize| self.mean(*index).is_some_and(|mean| mean >= top - contest::BEHIND * error);
         let steady = (0..self.standings.len()).filter(|&index| self.is_finisher(index) && steady(index)).filter(near);
         steady.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best }).unwrap_or(best)
     }
 
     fn is_finisher(&self, index: usize) -> bool {
+        self.standings[index].fate == Fate::Finished && self.is_measured(index)
+    }
+
+    /// Whether a candidate was measured on all the winner's folds.
+    fn is_measured(&self, index: usize) -> bool {
         let standing = &self.standings[index];
-        self.folds > 0 && standing.fate == Fate::Finished && standing.folds.len() >= self.folds
+        let counts = matches!(standing.fate, Fate::Finished | Fate::TooSlow(_));
+        self.folds > 0 && counts && standing.folds.len() >= self.folds
     }
 }
 
@@ -193,20 +209,16 @@ pub fn recommend(
     let mut bench = Bench::new(documents, &labels, folds, &recipes, params, run)?;
     found.folds = run.watch("recommend", None, || contest::contest(&mut found.standings, rounds, &mut bench, watch))?;
     found.first_round = found.folds.min(params.folds);
-    let finishers: Vec<usize> = (0..found.standings.len()).filter(|&index| found.is_finisher(index)).collect();
     let fit = |index: usize| bench.whole_fit(index, found.standings[index].fold_seconds.unwrap_or(0.0));
-    // One that turned out too slow to be fitted in the time that is left is not named, if there is another.
     let left = bench.left() + LATE * params.budget.as_secs_f64();
-    let best = finishers.iter().copied().filter(|&index| fit(index) <= left);
-    let best = best.reduce(|best, index| if found.mean(index) > found.mean(best) { index } else { best });
-    let best = match best {
-        Some(best) if bench.few() && found.objective == Objective::Accuracy => {
-            Some(found.steadiest(best, labelled, |index| bench.is_vote(index) && fit(index) <= left))
-        }
-        best => best,
+    let best = found.best_within(left, fit);
+    found.winner = match bench.few() && found.objective == Objective::Accuracy {
+        true => found.steadiest(best, bench.tested(found.folds), |index| bench.is_vote(index) && fit(index) <= left),
+        false => best,
     };
-    let quickest = || finishers.iter().copied().min_by(|&a, &b| fit(a).total_cmp(&fit(b)));
-    found.winner = best.or_else(quickest).unwrap_or(0);
+    if found.is_measured(found.winner) {
+        found.standings[found.winner].fate = Fate::Finished;
+    }
     Ok(found)
 }
 
@@ -254,13 +266,22 @@ mod tests {
             first_round: 5,
             winner: 0,
         };
-        // A standard error of 60 % over 100 documents is 4.9 points.
+        // Two standard errors of 60 % over 100 documents are 9.8 points.
         assert_eq!(found.steadiest(0, 100, |index| index > 0), 2);
         assert_eq!(found.steadiest(0, 100, |index| index == 1), 1);
         assert_eq!(found.steadiest(0, 100, |index| index == 3), 0);
         assert_eq!(found.steadiest(0, 100_000, |index| index > 0), 0);
         found.standings[2].fate = Fate::Dropped;
         assert_eq!(found.steadiest(0, 100, |index| index > 0), 1);
+        // The first takes too long to be fitted. The second was too slow for another fold, and is still better than what is left.
+        found.standings[1].fate = Fate::TooSlow(2.0);
+        let fit = |index: usize| [50.0, 8.0, 8.0, 1.0][index];
+        assert_eq!(found.best_within(100.0, fit), 0);
+        assert_eq!(found.best_within(10.0, fit), 1);
+        assert_eq!(found.best_within(2.0, fit), 3);
+        assert_eq!(found.best_within(0.0, fit), 3);
+        found.standings[1].folds.pop();
+        assert_eq!(found.best_within(10.0, fit), 3);
     }
 
     #[test]
