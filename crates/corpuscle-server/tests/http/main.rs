@@ -2,5 +2,6 @@
 
 mod door;
 mod labelling;
+mod limits;
 mod serving;
 mod support;
