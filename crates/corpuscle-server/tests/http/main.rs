@@ -1,6 +1,7 @@
 //! Servers as the network sees them: bytes in, bytes out.
 
 mod door;
+mod fuzzed;
 mod labelling;
 mod limits;
 mod serving;
