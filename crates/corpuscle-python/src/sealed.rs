@@ -22,7 +22,7 @@ pub(crate) fn to_bytes(recipe: String, about: Provenance, store: StoreWriter) ->
 
 /// What [`to_bytes`] made, checked.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded)> {
-    model_file::read(&mut &bytes[..], bytes.len() as u64)
+    model_file::read(&mut &bytes[..], Some(bytes.len() as u64))
 }
 
 /// Builds something of its bytes on the caller's thread.

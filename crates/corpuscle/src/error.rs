@@ -136,10 +136,19 @@ impl Error {
     }
 }
 
-/// The recipe with a caret under the fault, then the reason.
+/// The most characters of a recipe that a message shows on either side of the fault.
+const SHOWN: usize = 500;
+
+/// The recipe with a caret under the fault, then the reason; of a long recipe the part around the fault.
 fn show_place(recipe: &str, at: usize, reason: &str) -> String {
-    let column = recipe.get(..at.min(recipe.len())).map_or(0, |head| head.chars().count());
-    format!("cannot use this recipe\n  {recipe}\n  {}^ {reason}", " ".repeat(column))
+    let (before, behind) = recipe.split_at_checked(at.min(recipe.len())).unwrap_or(("", recipe));
+    let from = before.char_indices().rev().nth(SHOWN - 1).map_or(0, |(from, _)| from);
+    let to = behind.char_indices().nth(SHOWN).map_or(behind.len(), |(to, _)| to);
+    let start = if from > 0 { "…" } else { "" };
+    let end = if to < behind.len() { "…" } else { "" };
+    let before = format!("{start}{}", &before[from..]);
+    let column = before.chars().count();
+    format!("cannot use this recipe\n  {before}{}{end}\n  {}^ {reason}", &behind[..to], " ".repeat(column))
 }
 
 #[cfg(test)]
@@ -151,6 +160,19 @@ mod tests {
         let error = Error::BadRecipe { recipe: "tfidf | smv".into(), at: 8, reason: "no stage `smv`".into() };
         assert_eq!(error.to_string(), "cannot use this recipe\n  tfidf | smv\n          ^ no stage `smv`");
         assert!(error.is_usage());
+    }
+
+    #[test]
+    fn of_a_long_recipe_the_place_is_shown() {
+        let recipe = format!("{}smv{}", "é".repeat(10_000), "x".repeat(10_000));
+        let error = Error::BadRecipe { recipe, at: 20_000, reason: "no stage `smv`".into() };
+        let expected = format!(
+            "cannot use this recipe\n  …{}smv{}…\n  {}^ no stage `smv`",
+            "é".repeat(500),
+            "x".repeat(497),
+            " ".repeat(501)
+        );
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use corpuscle::corpus::{Document, Labels, demo};
 use corpuscle::matrix::{Csr, Matrix};
 use corpuscle::project::Target;
 use corpuscle::recipe::{Corpus, Model, Recipe};
+use corpuscle::retrieve::Index;
+use corpuscle::text::WordsParams;
 use corpuscle::{Result, Run};
 
 fn fit(recipe: &str, documents: &[Document], run: &Run) -> Result<Model> {
@@ -122,4 +124,32 @@ fn labels_that_mean_nothing_make_nobody_sure() {
     let probabilities = sure.predict(&texts, &run).unwrap().probabilities.unwrap();
     let mean = (0..200).map(|row| probabilities.row(row).iter().copied().fold(0.0, f32::max)).sum::<f32>() / 200.0;
     assert!(mean < 0.7, "labels mean nothing, and yet it is {mean} sure");
+}
+
+/// The store panicked on files shorter than their own footers.
+#[test]
+fn an_index_with_a_file_cut_anywhere_is_refused() {
+    let run = Run::new(42, 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("index");
+    let index = Index::create(&place, &WordsParams::default()).unwrap();
+    let mut writer = index.writer(&run).unwrap();
+    demo().unwrap().train.into_iter().take(20).for_each(|document| writer.add(document).unwrap());
+    writer.commit().unwrap();
+    let mut files: Vec<std::path::PathBuf> =
+        std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // Files whose names begin with a point are locks and a list of the others.
+    files.retain(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.'));
+    assert!(files.len() > 4, "{files:?}");
+    for path in files {
+        let whole = std::fs::read(&path).unwrap();
+        // The last byte of one of them is a line end, which nobody needs.
+        for length in [0, 1, 3, 4, 5, 8, 12, 20, whole.len() / 2, whole.len() - 2] {
+            std::fs::write(&path, &whole[..length.min(whole.len() - 2)]).unwrap();
+            let outcome = Index::open(&place).and_then(|index| index.searcher());
+            assert!(outcome.is_err(), "{} of {length} bytes", path.display());
+        }
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert!(Index::open(&place).unwrap().searcher().is_ok());
 }

@@ -19,6 +19,9 @@ use crate::{Error, Result, Run};
 /// Folds for calibration when nothing is said.
 const USUAL_FOLDS: usize = 3;
 
+/// The most held-out scores: 8 GB of them.
+const MOST_SCORES: usize = 1 << 31;
+
 /// A method with what stands around it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Framed<P> {
@@ -101,6 +104,19 @@ pub struct FramedModel<M> {
 }
 
 impl<P: Classifier> Framed<P> {
+    /// Refuses to calibrate where the held-out scores, one for each labelled document and class, would not fit.
+    fn check_scores(&self, labels: &Labels) -> Result<()> {
+        let (documents, classes) = (labels.labelled_rows().len(), labels.n_classes());
+        match documents.checked_mul(classes) {
+            Some(scores) if scores <= MOST_SCORES || self.calibrate == 0 => Ok(()),
+            _ => Err(Error::data(format!(
+                "{documents} labelled documents times {classes} classes are more than {MOST_SCORES} held-out scores; put rare classes \
+                 together, or leave probabilities out with `{}(calibrate=0)`",
+                P::NAME
+            ))),
+        }
+    }
+
     /// Whether it learns from labels alone.
     fn is_plain(&self) -> bool {
         self.self_training == SelfTraining::Off && self.names == Auto::Value(false)
@@ -122,6 +138,7 @@ impl<P: Classifier> Classifier for Framed<P> {
     const SELF_TRAINS: bool = P::SELF_TRAINS;
 
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Self::Model> {
+        self.check_scores(target.labels())?;
         if self.is_plain() {
             return Ok(FramedModel::plain(self.method.fit(x, target, run)?));
         }

@@ -15,7 +15,21 @@ pub struct LinearModel {
     bias: Vec<f32>,
 }
 
+/// The most weights of a model: 8 GB of them.
+const MOST_WEIGHTS: usize = 1 << 31;
+
 impl LinearModel {
+    /// Refuses more weights than any machine we know of has room for, before they are set aside.
+    pub(crate) fn check_size(stage: &str, classes: usize, columns: usize) -> Result<()> {
+        match classes.checked_mul(columns) {
+            Some(weights) if weights <= MOST_WEIGHTS => Ok(()),
+            _ => Err(Error::data(format!(
+                "`{stage}` would have {classes} classes times {columns} columns of weights, more than {MOST_WEIGHTS}; put rare classes together, \
+                 or make fewer columns with min_df, max_features, ig or lsi"
+            ))),
+        }
+    }
+
     /// A model from its weights (columns × classes) and biases.
     pub fn new(weights: Dense, bias: Vec<f32>) -> Result<Self> {
         if weights.cols() != bias.len() {

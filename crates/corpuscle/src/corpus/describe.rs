@@ -3,6 +3,8 @@
 //! There is no heading. Empty lines are passed over; a class may come on several lines. A word with `-` before it is struck out: it
 //! may not come back when names are expanded.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::{Error, Result};
@@ -13,13 +15,15 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Reads (class, description) pairs.
 pub fn read_descriptions(path: &Path) -> Result<Vec<(String, String)>> {
     let io = |source: std::io::Error| Error::io(path, source);
-    if std::fs::metadata(path).map_err(io)?.len() > MOST_BYTES {
+    let mut bytes = Vec::new();
+    // Read up to the limit, whatever its size is said to be: a pipe or a device has none.
+    File::open(path).map_err(io)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > MOST_BYTES {
         return Err(Error::data(format!(
-            "{} has more than {MOST_BYTES} bytes, too many for names of classes",
+            "{} has more than {MOST_BYTES} bytes, too many for names of classes; shorten the descriptions",
             path.display()
         )));
     }
-    let bytes = std::fs::read(path).map_err(io)?;
     let text = std::str::from_utf8(&bytes).map_err(|fault| {
         let line = bytes[..fault.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
         Error::data(format!("{}:{line}: this is no UTF-8 text", path.display()))

@@ -110,9 +110,10 @@ impl Labels {
     #[must_use]
     pub fn described(&self, descriptions: &[(String, String)]) -> Self {
         let mut classes = self.classes.clone();
+        let mut names: BTreeSet<&str> = self.classes.iter().map(String::as_str).collect();
         let mut all: BTreeMap<String, String> = BTreeMap::new();
         for (class, about) in descriptions {
-            if !classes.contains(class) {
+            if names.insert(class) {
                 classes.push(class.clone());
             }
             let known = all.entry(class.clone()).or_default();

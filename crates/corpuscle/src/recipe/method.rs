@@ -234,7 +234,7 @@ impl FittedMethod {
 
     /// A fitted method from its bytes, checked whole.
     pub fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self> {
-        let (metadata, loaded) = model_file::read(&mut &bytes[..], bytes.len() as u64)?;
+        let (metadata, loaded) = model_file::read(&mut &bytes[..], Some(bytes.len() as u64))?;
         let store = loaded.reader();
         let wrong = |e: Error| Error::model(e.to_string());
         let stage = plan::parse_stage(&metadata.recipe, Registry::shared(), true).map_err(wrong)?;

@@ -42,6 +42,9 @@ use crate::text::Tokens;
 use crate::vectorize::{Chunks, Spread, WordSpace};
 use crate::{Error, Result, Run};
 
+/// The most classes that are learnt. Far fewer are told apart by anything here; more come of a field that holds no labels.
+const MOST_CLASSES: usize = 100_000;
+
 /// A fitted recipe.
 #[derive(Debug)]
 pub struct Model {
@@ -196,6 +199,13 @@ impl Recipe {
 
     fn check_labels(&self, labels: &Labels) -> Result<()> {
         let Some(stage) = self.needs_labels() else { return Ok(()) };
+        if labels.n_classes() > MOST_CLASSES {
+            return Err(Error::data(format!(
+                "the labels have {} classes, more than {MOST_CLASSES}, such as `{}`; is their field one of ids or texts?",
+                labels.n_classes(),
+                labels.classes()[0].chars().take(40).collect::<String>()
+            )));
+        }
         if labels.labelled_rows().is_empty() {
             let n = labels.len();
             let by_names = self.any_classifier().is_some_and(|classifier| classifier.uses_names());
@@ -488,11 +498,11 @@ impl Model {
 
     /// A model from the bytes of its file, checked whole. See [`Registry::from_bytes`] for stages that are not the house's own.
     pub fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self> {
-        Self::read(&mut &bytes[..], bytes.len() as u64, Registry::shared(), run)
+        Self::read(&mut &bytes[..], Some(bytes.len() as u64), Registry::shared(), run)
     }
 
-    /// A model from its file, `length` bytes that are read once.
-    pub(super) fn read(file: &mut impl Read, length: u64, registry: Arc<Registry>, run: &Run) -> Result<Self> {
+    /// A model from its file, `length` bytes, where that is known, that are read once.
+    pub(super) fn read(file: &mut impl Read, length: Option<u64>, registry: Arc<Registry>, run: &Run) -> Result<Self> {
         let (metadata, loaded) = model_file::read(file, length)?;
         let store = loaded.reader();
         let recipe = plan::parse_of_file(&metadata.recipe, registry)
@@ -534,12 +544,10 @@ impl Model {
         let mut file = File::open(path).map_err(fault)?;
         let about = file.metadata().map_err(fault)?;
         if about.is_file() {
-            return Self::read(&mut file, about.len(), registry, run);
+            return Self::read(&mut file, Some(about.len()), registry, run);
         }
-        // A pipe tells its length at its end only.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(fault)?;
-        Self::read(&mut &bytes[..], bytes.len() as u64, registry, run)
+        // A pipe tells its length at its end only, and a device may have none.
+        Self::read(&mut file, None, registry, run)
     }
 }
 

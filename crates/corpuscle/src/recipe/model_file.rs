@@ -143,9 +143,10 @@ fn laid_out(metadata: &Metadata, store: StoreWriter) -> Result<(Vec<u8>, Arrays)
 /// The longest header that is read: a few hundred bytes for each array, and the names of classes.
 const LONGEST_HEADER: u64 = 100_000_000;
 
-/// Reads a model file of `length` bytes once, array by array, and gives its metadata and arrays when all of it is sound.
-pub fn read(file: &mut impl Read, length: u64) -> Result<(Metadata, Loaded)> {
-    if length < 8 {
+/// Reads a model file of `length` bytes once, array by array, and gives its metadata and arrays when all of it is sound. Where the
+/// length is not known, as of a pipe, it is what the header says, and nothing may follow.
+pub fn read(file: &mut impl Read, length: Option<u64>) -> Result<(Metadata, Loaded)> {
+    if let Some(length @ ..8) = length {
         return Err(Error::model(format!("{length} bytes are too few to be a model")));
     }
     let cut = |e: io::Error| Error::model(format!("the file is cut off or cannot be read: {e}"));
@@ -156,13 +157,13 @@ pub fn read(file: &mut impl Read, length: u64) -> Result<(Metadata, Loaded)> {
     file.read_exact(&mut head).map_err(cut)?;
     // No more is set aside than the file has.
     let size = u64::from_le_bytes(head[..].try_into().unwrap_or_default());
-    if size > LONGEST_HEADER.min(length - 8) {
+    if size > LONGEST_HEADER.min(length.map_or(u64::MAX, |length| length - 8)) {
         return Err(other(&"its header is longer than the file or the limit"));
     }
-    head.resize(8 + size as usize, 0);
-    file.read_exact(&mut head[8..]).map_err(cut)?;
+    head.extend(exactly(file, size as usize, length.is_some()).map_err(cut)?);
     let header: safetensors::tensor::Metadata = serde_json::from_slice(&head[8..]).map_err(|e| other(&e))?;
-    if (header.data_len() as u64).checked_add(head.len() as u64) != Some(length) {
+    let whole = (header.data_len() as u64).checked_add(head.len() as u64);
+    if whole.is_none() || length.is_some_and(|length| whole != Some(length)) {
         return Err(other(&"its arrays are not as long as its header says"));
     }
     let strings =
@@ -196,10 +197,12 @@ pub fn read(file: &mut impl Read, length: u64) -> Result<(Metadata, Loaded)> {
             Dtype::F64 => Kind::F64,
             other => return Err(Error::model(format!("array `{name}` has the type {other:?}, which no model has"))),
         };
-        let mut bytes = vec![0; info.data_offsets.1 - info.data_offsets.0];
-        file.read_exact(&mut bytes).map_err(cut)?;
+        let bytes = exactly(file, info.data_offsets.1 - info.data_offsets.0, length.is_some()).map_err(cut)?;
         hasher.update(&bytes);
         arrays.insert(name, Stored::new(kind, info.shape.clone(), bytes));
+    }
+    if file.read(&mut [0]).map_err(cut)? > 0 {
+        return Err(other(&"something follows its arrays"));
     }
     let found = digits(hasher);
     if found != sha256 {
@@ -217,6 +220,17 @@ pub fn read(file: &mut impl Read, length: u64) -> Result<(Metadata, Loaded)> {
         sha256,
     };
     Ok((metadata, Loaded { arrays }))
+}
+
+/// The next `length` bytes. Where that is only said, and not known from the size of a file, memory grows with what comes.
+fn exactly(file: &mut impl Read, length: usize, known: bool) -> io::Result<Vec<u8>> {
+    const AT_ONCE: usize = 16 << 20;
+    let mut bytes = Vec::with_capacity(if known { length } else { length.min(AT_ONCE) });
+    file.take(length as u64).read_to_end(&mut bytes)?;
+    match bytes.len() == length {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 /// The arrays of a model file whose checksum fits.
@@ -269,7 +283,7 @@ mod tests {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<(Metadata, Loaded)> {
-        read(&mut &bytes[..], bytes.len() as u64)
+        read(&mut &bytes[..], Some(bytes.len() as u64))
     }
 
     #[test]

@@ -234,6 +234,6 @@ impl Registry {
 
     /// A model from the bytes of its file, checked whole.
     pub fn from_bytes(&self, bytes: &[u8], run: &Run) -> Result<Model> {
-        Model::read(&mut &bytes[..], bytes.len() as u64, Arc::new(self.clone()), run)
+        Model::read(&mut &bytes[..], Some(bytes.len() as u64), Arc::new(self.clone()), run)
     }
 }

@@ -13,14 +13,18 @@
 //! Recipes before a `;` are members of a vote; of the last one the `;` may be left out, as in `vote(A; B)`.
 //! A range stands for values to be searched; only `corpuscle tune` takes one.
 //! Every node remembers where it stood, so that each later complaint can point at the place. Reading is linear in the
-//! length; nesting is limited so that no input can exhaust the stack.
+//! length; length, stages and nesting are limited so that no input can exhaust the memory or the stack.
 
 use std::fmt;
 
 use crate::{Error, Result};
 
-/// Deepest nesting of parentheses that is read.
+/// Deepest nesting of parentheses that is read, and of weights on weights.
 const MAX_DEPTH: usize = 64;
+/// The most stages and weights of a recipe: ten times as many as anybody writes, and few enough for the stack.
+const MOST_STAGES: usize = 1000;
+/// The longest recipe, in bytes; lists of terms may stand in one.
+const LONGEST: usize = 1 << 20;
 
 /// A recipe as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,13 +68,32 @@ pub struct Argument {
 impl Expression {
     /// Reads a recipe.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut parser = Parser { text, at: 0, depth: 0 };
+        let mut parser = Parser { text, at: 0, depth: 0, stages: 0 };
+        if text.len() > LONGEST {
+            return Err(
+                parser.fault(format!("the recipe has {} bytes, more than {LONGEST}; write a shorter one", text.len()))
+            );
+        }
         let expression = parser.pipeline()?;
         match parser.peek() {
+            None if expression.weights() > MAX_DEPTH => {
+                parser.at = expression.at();
+                Err(parser.fault(format!("more than {MAX_DEPTH} weights on one another; write their product")))
+            }
             None => Ok(expression),
             Some(found) => {
                 Err(parser.fault(format!("expected `|`, `+`, `*` or the end of the recipe here, not `{found}`")))
             }
+        }
+    }
+
+    /// The most weights that lie on one another.
+    fn weights(&self) -> usize {
+        let most = |parts: &[Expression]| parts.iter().map(Expression::weights).max().unwrap_or(0);
+        match self {
+            Expression::Stage(call) => most(&call.members),
+            Expression::Pipe(parts) | Expression::Sum(parts) => most(parts),
+            Expression::Weighted(part, _) => 1 + part.weights(),
         }
     }
 
@@ -167,9 +190,20 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Stages and weights so far.
+    stages: usize,
 }
 
 impl Parser<'_> {
+    /// Counts a stage or a weight.
+    fn one_more(&mut self) -> Result<()> {
+        self.stages += 1;
+        match self.stages > MOST_STAGES {
+            true => Err(self.fault(format!("more than {MOST_STAGES} stages and weights; write a shorter recipe"))),
+            false => Ok(()),
+        }
+    }
+
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
@@ -234,6 +268,7 @@ impl Parser<'_> {
     fn product(&mut self) -> Result<Expression> {
         let mut expression = self.atom()?;
         while self.take('*') {
+            self.one_more()?;
             self.peek();
             let start = self.at;
             // The sign and exponent are part of a number here; `+` between parts is not.
@@ -258,6 +293,7 @@ impl Parser<'_> {
             }
             Some(c) if c.is_ascii_alphabetic() => {
                 let at = self.at;
+                self.one_more()?;
                 let name = self.run_of(is_name);
                 let (members, arguments) = self.arguments()?;
                 Ok(Expression::Stage(Call { name, at, members, arguments }))

@@ -8,6 +8,7 @@
 //! gigabyte.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -154,13 +155,15 @@ impl Index {
             let reason = if folder.exists() { "no index is in this folder" } else { "there is no such folder" };
             return Err(Error::input(folder.display().to_string(), None, reason));
         }
-        let index = tantivy::Index::open_in_dir(folder).map_err(refused)?;
-        let bad = index.validate_checksum().map_err(refused)?;
-        if let Some(file) = bad.iter().min() {
-            let reason = format!("{} was altered or cut off; make it anew from the documents", file.display());
-            return Err(Error::index(reason));
-        }
-        Self::with(folder, index)
+        guarded(|| {
+            let index = tantivy::Index::open_in_dir(folder).map_err(refused)?;
+            let bad = index.validate_checksum().map_err(refused)?;
+            if let Some(file) = bad.iter().min() {
+                let reason = format!("{} was altered or cut off; make it anew from the documents", file.display());
+                return Err(Error::index(reason));
+            }
+            Self::with(folder, index)
+        })
     }
 
     fn with(folder: &Path, index: tantivy::Index) -> Result<Self> {
@@ -199,8 +202,14 @@ impl Index {
 
     /// What is committed now.
     pub fn searcher(&self) -> Result<Searcher> {
-        Searcher::of(self)
+        guarded(|| Searcher::of(self))
     }
+}
+
+/// The store panics on some files that were cut off or altered; here they are errors like any other.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = || Error::index("a file of it was altered or cut off; make it anew from the documents");
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged()))
 }
 
 /// What the last commit says about the index.

@@ -58,7 +58,7 @@ fn key(model: &str, searcher: &Searcher) -> String {
 fn read(path: &Path, key: &str) -> Result<Matrix> {
     let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
     let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
-    let (metadata, loaded) = model_file::read(&mut file, length)?;
+    let (metadata, loaded) = model_file::read(&mut file, Some(length))?;
     if metadata.classes != [key] {
         return Err(Error::model("vectors of other documents"));
     }

@@ -7,6 +7,8 @@ use crate::refusal::Refusal;
 /// Characters of a label, an author or a note, at most.
 const LONGEST_NAME: usize = 200;
 const LONGEST_NOTE: usize = 10_000;
+/// Labels of one document, at most.
+const MOST_LABELS: usize = 1000;
 
 /// Something done.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +99,9 @@ impl Act {
     /// Fails on names that no page could show and no file could hold.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         match self {
+            Act::Label(labels) if labels.len() > MOST_LABELS => {
+                Err(Refusal::bad(format!("a document has at most {MOST_LABELS} labels")))
+            }
             Act::Label(labels) => {
                 labels.iter().try_for_each(|label| check_name("label", label))?;
                 let mut sorted: Vec<&String> = labels.iter().collect();

@@ -31,6 +31,7 @@ impl Classifier for BayesParams {
             return Err(Error::Shape { what: "labels for the documents", expected: x.rows(), found: labels.len() });
         }
         check_weights(target.weights(), x.rows())?;
+        LinearModel::check_size(Self::NAME, labels.n_classes(), x.cols())?;
         let terms = terms_of(x)?;
         if self.complement && labels.is_multi_label() {
             return Err(Error::data(

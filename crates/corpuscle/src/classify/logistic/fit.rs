@@ -30,6 +30,7 @@ impl Classifier for LogisticParams {
     /// within `max_iter` steps is a warning and a flag in the model, not an error.
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<LogisticModel> {
         self.check()?;
+        LinearModel::check_size(Self::NAME, target.labels().n_classes(), x.cols())?;
         let (labels, mut params) = (target.labels(), *self);
         if labels.is_multi_label() {
             params.multiclass = LogisticMulticlass::OneVsRest;

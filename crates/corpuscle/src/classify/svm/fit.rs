@@ -33,6 +33,7 @@ impl Classifier for SvmParams {
     /// not an error.
     fn fit(&self, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<SvmModel> {
         self.check()?;
+        LinearModel::check_size(Self::NAME, target.labels().n_classes(), x.cols())?;
         let labels = target.labels();
         if labels.is_multi_label() && self.multiclass == Multiclass::CrammerSinger {
             return Err(Error::data(
@@ -65,6 +66,7 @@ impl Classifier for SvmParams {
             return self.fit(x, target, run);
         }
         self.check()?;
+        LinearModel::check_size(Self::NAME, target.labels().n_classes(), x.cols())?;
         run.install(|| {
             let labels = target.labels();
             let mut path = self.cost_path(x, labels, target.weights(), run)?;

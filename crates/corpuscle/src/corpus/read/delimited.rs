@@ -11,12 +11,14 @@ use memchr::memchr;
 
 use super::guess::SAMPLE;
 use super::input::{HEAD, Input};
-use super::lines::{Lines, is_blank, not_utf8, too_long, without_return};
+use super::lines::{Lines, is_blank, not_utf8, too_long as too_long_line, without_return};
 use super::options::Format;
-use super::row::{Value, Whole, whole};
+use super::row::{Value, Whole, too_long, whole};
 use super::sink::{Flow, Sink, missing};
 
 const QUOTE: u8 = b'"';
+/// The most columns: a header of commas alone would otherwise take sixty times its size.
+const MOST_COLUMNS: usize = 1 << 20;
 
 pub(super) fn read(input: Input, name: &str, format: Format, sink: &mut Sink) -> Flow {
     let dialect = Dialect { delimiter: delimiter(input.head(), format), quoting: sink.options.quoting };
@@ -34,10 +36,10 @@ pub(super) fn read(input: Input, name: &str, format: Format, sink: &mut Sink) ->
     while let Some((number, line)) = lines.next_bytes()? {
         let Some(line) = line.filter(|line| pending.len() + line.len() <= limit) else {
             if let Some(opened) = open {
-                let reason = format!("{}: is the quote that opens here ever closed?", too_long("record", limit));
+                let reason = format!("{}: is the quote that opens here ever closed?", too_long_line("record", limit));
                 return Err(sink.error(Some(opened), reason).into());
             }
-            sink.bad_row(Some(number), too_long("line", limit))?;
+            sink.bad_row(Some(number), too_long_line("line", limit))?;
             continue;
         };
         if open.is_none() {
@@ -82,10 +84,22 @@ fn take(record: &[u8], line: u64, dialect: Dialect, columns: &mut Option<Columns
             };
         }
     };
-    let fields = dialect.fields(text);
+    let most = columns.as_ref().map_or(MOST_COLUMNS, |columns| columns.names.len());
+    let (fields, count) = dialect.fields(text, most);
     match columns {
+        None if count > MOST_COLUMNS => {
+            let reason =
+                format!("the header has {count} columns, more than {MOST_COLUMNS}; keep those that are needed");
+            return Err(sink.error(Some(line), reason).into());
+        }
         None => *columns = Some(Columns::new(&fields, line, sink)?),
-        Some(columns) => columns.take(&fields, line, record.contains(&b'\n'), sink)?,
+        Some(columns) if count != columns.names.len() => {
+            let over_lines = record.contains(&b'\n');
+            let hint = if over_lines { "; it goes over several lines: is a quote left open or unpaired?" } else { "" };
+            let reason = format!("the row has {count} fields, the header {}{hint}", columns.names.len());
+            return sink.bad_row(Some(line), reason);
+        }
+        Some(columns) => columns.take(&fields, line, sink)?,
     }
     Ok(())
 }
@@ -118,17 +132,16 @@ impl Columns {
         Columns { names, slots: Vec::new() }
     }
 
-    pub(super) fn take(&self, fields: &[Cow<'_, str>], line: u64, over_lines: bool, sink: &mut Sink) -> Flow {
-        if fields.len() != self.names.len() {
-            let hint = if over_lines { "; it goes over several lines: is a quote left open or unpaired?" } else { "" };
-            let reason = format!("the row has {} fields, the header {}{hint}", fields.len(), self.names.len());
-            return sink.bad_row(Some(line), reason);
-        }
+    /// Takes a row of as many fields as there are columns.
+    pub(super) fn take(&self, fields: &[Cow<'_, str>], line: u64, sink: &mut Sink) -> Flow {
         let mut row = vec![Value::Absent; sink.fields.len()];
         for (field, slot) in fields.iter().zip(&self.slots) {
             if let Some(slot) = slot {
                 row[*slot] = Value::from(field.as_ref());
             }
+        }
+        if let Some(reason) = too_long(&row, sink.options.max_line) {
+            return sink.bad_row(Some(line), reason);
         }
         sink.row(line, row, || self.whole(fields))
     }
@@ -162,10 +175,10 @@ impl Dialect {
             let Some(text) = std::str::from_utf8(without_return(&line)).ok().filter(|_| !is_blank(&line)) else {
                 continue;
             };
-            let fields = self.fields(text);
+            let (fields, count) = self.fields(text, MOST_COLUMNS);
             match &header {
                 None => header = Some(Columns::named(&fields)),
-                Some(columns) if columns.names.len() == fields.len() => rows.push(columns.whole(&fields)),
+                Some(columns) if columns.names.len() == count => rows.push(columns.whole(&fields)),
                 Some(_) => {}
             }
             if rows.len() == SAMPLE {
@@ -202,11 +215,11 @@ impl Dialect {
         }
     }
 
-    /// The fields of a record whose quotes are closed.
-    fn fields(self, record: &str) -> Vec<Cow<'_, str>> {
+    /// The fields of a record whose quotes are closed, no more than `most` of them, and how many there are.
+    fn fields(self, record: &str, most: usize) -> (Vec<Cow<'_, str>>, usize) {
         let bytes = record.as_bytes();
         let mut fields = Vec::new();
-        let mut at = 0;
+        let (mut at, mut count) = (0, 0);
         loop {
             let mut quoted = None;
             if self.quoting && bytes.get(at) == Some(&QUOTE) {
@@ -227,10 +240,13 @@ impl Dialect {
             let rest = &record[at..end.unwrap_or(bytes.len())];
             let mut field = quoted.unwrap_or_default();
             append(&mut field, rest);
-            fields.push(field);
+            count += 1;
+            if count <= most {
+                fields.push(field);
+            }
             match end {
                 Some(end) => at = end + 1,
-                None => return fields,
+                None => return (fields, count),
             }
         }
     }
@@ -263,9 +279,11 @@ mod tests {
 
     #[test]
     fn quotes_enclose_and_double() {
-        assert_eq!(CSV.fields(r#"a,"b,c","d""e",f"g,"h" i,,"""""#), ["a", "b,c", "d\"e", "f\"g", "h i", "", "\""]);
-        assert_eq!(Dialect { quoting: false, ..CSV }.fields(r#""a,b""#), ["\"a", "b\""]);
-        assert_eq!(CSV.fields(""), [""]);
+        assert_eq!(CSV.fields(r#"a,"b,c","d""e",f"g,"h" i,,"""""#, 9).0, ["a", "b,c", "d\"e", "f\"g", "h i", "", "\""]);
+        assert_eq!(Dialect { quoting: false, ..CSV }.fields(r#""a,b""#, 9).0, ["\"a", "b\""]);
+        assert_eq!(CSV.fields("", 9).0, [""]);
+        let (kept, count) = CSV.fields("a,b,\"c\",d", 2);
+        assert_eq!((kept, count), (vec!["a".into(), "b".into()], 4));
     }
 
     #[test]
@@ -304,7 +322,7 @@ mod tests {
             // A record with an open quote ends their list; it is an error here.
             prop_assert_eq!(ours.len() + usize::from(open.is_some()), theirs.len());
             for (ours, theirs) in ours.iter().zip(&theirs) {
-                prop_assert_eq!(CSV.fields(ours), theirs.iter().collect::<Vec<_>>());
+                prop_assert_eq!(CSV.fields(ours, usize::MAX).0, theirs.iter().collect::<Vec<_>>());
             }
         }
     }

@@ -5,6 +5,8 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::{Error, Result};
@@ -16,6 +18,11 @@ pub(super) const BLOCK: usize = 256 << 10;
 const WAITING: usize = 4;
 /// How many bytes [`Input::head`] shows at most.
 pub(super) const HEAD: usize = 64 << 10;
+
+/// What compressed data may always unpack to, and what they may unpack to by their size: text shrinks to a tenth, logs that repeat
+/// themselves to a hundredth.
+const UNPACKED: u64 = 1 << 30;
+const TIMES: u64 = 200;
 
 /// A stream of plain bytes that lets its first bytes be seen before they are read.
 pub(crate) struct Input {
@@ -48,11 +55,14 @@ impl Input {
         if matches!(found, Compression::None) {
             return Ok(Input { head: raw, taken: 0, rest: source, compressed: false });
         }
-        let whole = BufReader::with_capacity(BLOCK, io::Cursor::new(raw).chain(source));
+        let packed = Arc::new(AtomicU64::new(0));
+        let counted = Counted { source: io::Cursor::new(raw).chain(source), bytes: Arc::clone(&packed) };
+        let whole = BufReader::with_capacity(BLOCK, counted);
         let plain: Box<dyn Read + Send> = match found {
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
             _ => Box::new(zstd::stream::read::Decoder::with_buffer(whole).map_err(|error| Error::io(name, error))?),
         };
+        let plain: Box<dyn Read + Send> = Box::new(Unpacked { source: plain, packed, bytes: 0 });
         let mut rest = if in_background { in_thread(plain).map_err(|error| Error::io(name, error))? } else { plain };
         let head = read_up_to(&mut rest, HEAD).map_err(|error| read_error(name, &error))?;
         Ok(Input { head, taken: 0, rest, compressed: true })
@@ -72,6 +82,42 @@ impl Read for Input {
             return Ok(n);
         }
         self.rest.read(buffer)
+    }
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    source: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(buffer)?;
+        self.bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Ends with an error where a little unpacks to far more than text ever does: whatever is behind it would be read for hours.
+struct Unpacked {
+    source: Box<dyn Read + Send>,
+    packed: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(buffer)?;
+        self.bytes += n as u64;
+        if self.bytes > UNPACKED && self.bytes > TIMES.saturating_mul(self.packed.load(Ordering::Relaxed)) {
+            let reason = format!(
+                "unpacks to more than {} GiB and more than {TIMES} times its size, as no text does; if it is meant to, unpack it first",
+                UNPACKED >> 30
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        }
+        Ok(n)
     }
 }
 

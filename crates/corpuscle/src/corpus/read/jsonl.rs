@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use super::guess::SAMPLE;
 use super::input::Input;
 use super::lines::{Line, Lines};
-use super::row::{Fields, Row, Value, Whole};
+use super::row::{Fields, MOST_ITEMS, Row, Value, Whole, too_many};
 use super::sink::{Flow, Sink};
 
 pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
@@ -50,6 +50,9 @@ fn explain(error: &serde_json::Error) -> String {
     let message = error.to_string();
     // The parser sees one line at a time: its line number is always 1.
     let (message, _) = message.rsplit_once(" at line ").unwrap_or((&message, ""));
+    if message == too_many() {
+        return message.to_string();
+    }
     let hint = if error.is_eof() { "; each line must hold one whole JSON object" } else { "" };
     format!("not a JSON object: {message} (column {}){hint}", error.column())
 }
@@ -149,6 +152,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut all_texts = true;
         while let Some(item) = seq.next_element_seed(AnyValue)? {
             match item {
+                Value::Text(_) if items.len() == MOST_ITEMS => return Err(S::Error::custom(too_many())),
                 Value::Text(text) => items.push(text),
                 _ => all_texts = false,
             }

@@ -195,6 +195,22 @@ mod tests {
         assert!(lines("x".repeat(2 * BLOCK).as_bytes(), 3 * BLOCK)[0].1.is_ok());
     }
 
+    /// A line of two gigabytes that are made as they are read.
+    #[test]
+    fn a_line_of_two_gigabytes_takes_no_more_than_the_limit() {
+        let (limit, long) = (1 << 20, (2u64 << 30) + 1);
+        let source = std::io::repeat(b'x').take(long).chain(Cursor::new(b"\nlast".to_vec()));
+        let input = Input::new(Box::new(Cursor::new(b"ok\n".to_vec()).chain(source)), "x", false).unwrap();
+        let mut lines = Lines::new(input, "x", limit);
+        assert_eq!(lines.next().unwrap(), Some((1, Line::Text("ok"))));
+        assert_eq!(
+            lines.next().unwrap(),
+            Some((2, Line::Bad("the line is longer than the limit of 1 MiB".to_string())))
+        );
+        assert_eq!(lines.next().unwrap(), Some((3, Line::Text("last"))));
+        assert!(lines.buffer.capacity() <= limit + 1 + BLOCK, "{}", lines.buffer.capacity());
+    }
+
     #[test]
     fn bytes_that_are_not_utf8_are_named() {
         let found = lines(b"a\nb\xff\n", 100);

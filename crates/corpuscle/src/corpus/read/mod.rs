@@ -13,9 +13,13 @@ mod delimited;
 mod excel;
 mod fasttext;
 mod folders;
+#[cfg(feature = "parquet")]
+mod footer;
 mod guess;
 pub(crate) mod input;
 mod jsonl;
+#[cfg(feature = "excel")]
+mod legacy;
 mod lines;
 mod options;
 #[cfg(feature = "parquet")]

@@ -1,4 +1,5 @@
-//! Parquet: the wanted columns, a few hundred rows at a time.
+//! Parquet: the wanted columns, a few hundred rows at a time. The decoder unpacks a page of each column at a time, and no page has
+//! more than 2 GB.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,8 +18,9 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value as Json;
 
+use super::footer;
 use super::guess::SAMPLE;
-use super::row::{Value, Whole};
+use super::row::{MOST_ITEMS, Value, Whole, too_long};
 use super::sink::{Flow, Sink, missing};
 use crate::Error;
 
@@ -26,8 +28,12 @@ use crate::Error;
 const BATCH: usize = 256;
 
 pub(super) fn read(path: &Path, sink: &mut Sink) -> Flow {
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
     let damaged = |what: String| format!("cannot be read as Parquet: {what}");
+    sink.allow(file.metadata().map_or(0, |about| about.len()));
+    if let Some(reason) = footer::fault(&mut file) {
+        return Err(sink.error(None, damaged(reason)).into());
+    }
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| sink.error(None, damaged(error.to_string())))?;
     if !sink.is_settled() {
@@ -35,6 +41,10 @@ pub(super) fn read(path: &Path, sink: &mut Sink) -> Flow {
         sink.settle(&first_rows(file).map_err(|error| sink.error(None, damaged(error)))?);
     }
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let wanted = |at: &usize| sink.fields.slot(&names[*at]).is_some();
+    if let Some(twice) = (0..names.len()).filter(wanted).find(|&at| names[..at].contains(&names[at])) {
+        return Err(sink.error(None, format!("the column `{}` is there twice", names[twice])).into());
+    }
     for slot in sink.fields.required() {
         if !names.iter().any(|name| name == sink.fields.name(slot)) {
             let reason = missing(sink.fields.name(slot), names.iter().map(String::as_str));
@@ -68,6 +78,10 @@ pub(super) fn read(path: &Path, sink: &mut Sink) -> Flow {
             let mut row = vec![Value::Absent; sink.fields.len()];
             for (slot, column) in &columns {
                 row[*slot] = value(column.as_ref(), index);
+            }
+            if let Some(reason) = too_long(&row, sink.options.max_line) {
+                sink.bad_row(Some(number), reason)?;
+                continue;
             }
             sink.row(number, row, || match keep {
                 true => whole(&batch, index),
@@ -227,6 +241,9 @@ fn bytes(bytes: &[u8]) -> Value<'_> {
 }
 
 fn items(values: &dyn Array, range: Range<usize>) -> Value<'_> {
+    if range.len() > MOST_ITEMS {
+        return Value::Other("a list of more than a million values");
+    }
     let texts = range.map(|index| match value(values, index) {
         Value::Text(text) => Some(text),
         _ => None,

@@ -43,6 +43,14 @@ impl Value<'_> {
     }
 }
 
+/// The most values of a list: labels or numbers of one document. A line of commas would otherwise take fifty times its size.
+pub(super) const MOST_ITEMS: usize = 1 << 20;
+
+/// Says that a list is longer than that.
+pub(super) fn too_many() -> String {
+    format!("a list has more than {MOST_ITEMS} values; cut the document or its list into parts")
+}
+
 /// Every field of a row, wanted or not, as it is in the data.
 pub(super) type Whole = serde_json::Map<String, Json>;
 
@@ -58,6 +66,12 @@ pub(super) fn whole<'a>(values: impl IntoIterator<Item = (&'a str, Value<'a>)>) 
 
 /// The values of the wanted fields, by slot.
 pub(super) type Row<'a> = Vec<Value<'a>>;
+
+/// What is wrong with a row one of whose texts is longer than the limit, for formats that have no lines of their own.
+pub(super) fn too_long(row: &Row<'_>, limit: usize) -> Option<String> {
+    let long = |value: &Value<'_>| matches!(value, Value::Text(text) if text.len() > limit);
+    row.iter().any(long).then(|| super::lines::too_long("text", limit))
+}
 
 /// Why a row gives no document.
 #[derive(Debug, PartialEq)]
@@ -221,6 +235,9 @@ impl Fields {
             |items: &[Cow<'_, str>]| items.iter().filter(|item| !item.is_empty()).map(|i| i.to_string()).collect();
         match (&row[*slot], self.separator) {
             (Value::Text(text), _) if text.is_empty() => Ok(None),
+            (Value::Text(text), Some(separator)) if text.matches(separator).count() >= MOST_ITEMS => {
+                Err(Fault::Reason(too_many()))
+            }
             (Value::Text(text), Some(separator)) => {
                 let parts: Vec<_> = text.split(separator).map(|part| Cow::Borrowed(part.trim())).collect();
                 Ok(Some(kept(&parts)))

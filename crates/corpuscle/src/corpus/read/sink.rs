@@ -86,6 +86,19 @@ pub(super) struct Sink {
     settled: bool,
     /// The field taken for the label, and the slots of those that would have been.
     taken_label: Option<(String, Vec<usize>)>,
+    /// The bytes of documents that the source may still hand over, and what it might at first; for formats in which a few bytes can stand for many.
+    allowed: Option<(u64, u64)>,
+}
+
+/// What a source of such a format may always come to, and what it may come to by its size.
+const ALWAYS: u64 = 1 << 30;
+const TIMES: u64 = 200;
+
+/// Says that a source has come to more.
+pub(super) fn too_much(most: u64) -> String {
+    format!(
+        "its documents have more than {most} bytes, {TIMES} times its size or more, as no texts do; if they are meant to, save it as JSON Lines"
+    )
 }
 
 impl Sink {
@@ -114,6 +127,7 @@ impl Sink {
             names: BTreeSet::new(),
             settled: !(find_text || find_label),
             taken_label: None,
+            allowed: None,
         }
     }
 
@@ -176,6 +190,14 @@ impl Sink {
     pub(super) fn begin(&mut self, source: &str) {
         self.source = source.to_string();
         self.source_rows = 0;
+        self.allowed = None;
+    }
+
+    /// The source at hand has so many bytes, in which values may be named once and meant often: how many its documents may have.
+    pub(super) fn allow(&mut self, bytes: u64) -> u64 {
+        let most = ALWAYS.max(TIMES.saturating_mul(bytes));
+        self.allowed = Some((most, most));
+        most
     }
 
     /// Messages from here on are about `file`, a part of the source.
@@ -284,7 +306,15 @@ impl Sink {
 
     fn push(&mut self, document: Document) -> Flow {
         self.documents += 1;
-        self.batch_bytes += document.text.len();
+        let size = size(&document);
+        self.batch_bytes += size;
+        if let Some((left, most)) = &mut self.allowed {
+            let most = *most;
+            match left.checked_sub(size as u64) {
+                Some(rest) => *left = rest,
+                None => return Err(self.error(None, too_much(most)).into()),
+            }
+        }
         self.batch.push(document);
         if self.batch.len() >= BATCH_DOCUMENTS || self.batch_bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
@@ -318,7 +348,38 @@ impl Sink {
     }
 }
 
+/// The bytes of a document, near enough to keep batches small.
+fn size(document: &Document) -> usize {
+    let labels = document.labels.iter().flatten().map(|label| label.len() + 24).sum::<usize>();
+    let numbers = document.numbers.iter().map(|(_, numbers)| 4 * numbers.len()).sum::<usize>();
+    let value = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.len(),
+        serde_json::Value::Array(list) => 32 * list.len(),
+        _ => 8,
+    };
+    let row = document.row.iter().flatten().map(|(name, kept)| name.len() + value(kept)).sum::<usize>();
+    // An empty document takes room too.
+    64 + document.id.len() + document.text.len() + labels + numbers + row
+}
+
 /// Says that a field is missing and what there is instead.
 pub(super) fn missing<'a>(field: &str, has: impl IntoIterator<Item = &'a str>) -> String {
     format!("no field `{field}`; there is {}", listed(has))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Were batches counted by their texts alone, hundreds of long lists of labels would wait in one.
+    #[test]
+    fn labels_numbers_and_rows_count() {
+        let long = "y".repeat(1000);
+        let document = Document::new("1", "x").labelled(&long);
+        assert!(size(&document) > 1000);
+        let row = [("a".to_string(), long.into())].into_iter().collect();
+        assert!(size(&Document { row: Some(row), labels: None, ..document.clone() }) > 1000);
+        let numbers = vec![("n".into(), vec![0.0; 250])];
+        assert!(size(&Document { numbers, labels: None, ..document }) >= 1000);
+    }
 }
