@@ -4,6 +4,8 @@
 //!    The held-out scores say whether names help, and at which temperature scores are best read as probabilities.
 //! 2. The first model learns from labels, and with names from a column for each class and from the documents that names are surest of
 //!    ([`ClassNames`]).
+//!    Names are expanded once and not in every fold, because no label has a part in that; only where a stage before has learnt from labels,
+//!    a fold has other columns and expands them anew.
 //! 3. Self-training is tried on the same folds and left out where held-out accuracy falls by more than the standard error of the
 //!    difference; then it goes on from the first model.
 //!
@@ -61,7 +63,8 @@ impl<P: Classifier> Learning<'_, P> {
             ));
         }
         let mut found = framed.found.unwrap_or(Found { asked, ..Found::default() });
-        let named = if asked && !several { named(self.x, target, run)? } else { None };
+        let names = if asked && !several { class_names(self.x, target, run)? } else { None };
+        let named = names.map(|names| Named::new(names, self.x, target, run)).transpose()?;
         if asked && named.is_none() && framed.names == Auto::Value(true) {
             run.warn("names: fewer than two classes have a name with a known word, so they change nothing");
         }
@@ -83,7 +86,7 @@ impl<P: Classifier> Learning<'_, P> {
         };
         let mut held = None;
         if framed.found.is_none() {
-            held = self.survey(&method, named.is_some(), &mut found)?;
+            held = self.survey(&method, named.as_ref().map(|named| &named.names), &mut found)?;
         } else {
             found.named &= named.is_some();
         }
@@ -127,8 +130,17 @@ impl<P: Classifier> Learning<'_, P> {
 
     /// Tries names and self-training on held-out documents. Gives what the model in the way that was found says of them, so that
     /// nobody has to walk the same folds again to calibrate it.
-    fn survey(&self, method: &P, has_names: bool, found: &mut Found) -> Result<Option<OutOfFold>> {
+    fn survey(&self, method: &P, names: Option<&ClassNames>, found: &mut Found) -> Result<Option<OutOfFold>> {
         let (framed, target, quiet) = (self.framed, self.target, self.run.quiet());
+        let has_names = names.is_some();
+        let named = |x: &Matrix, own: &Target<'_>| {
+            let names = match names {
+                Some(known) if !target.has_upstream() => Some(known.clone()),
+                Some(_) => class_names(x, own, &quiet)?,
+                None => None,
+            };
+            names.map(|names| Named::new(names, x, own, &quiet)).transpose()
+        };
         let labels = target.labels();
         let (rows, rough) = (labels.labelled_rows(), method.rough());
         found.trains = framed.self_training != SelfTraining::Off;
@@ -151,7 +163,7 @@ impl<P: Classifier> Learning<'_, P> {
                     seen[to] = class.is_some_and(|&class| counts[class as usize] > 0);
                 }
             }
-            let names = if has_names { named(&fold.x, &own, &quiet)? } else { None };
+            let names = named(&fold.x, &own)?;
             // The plain model also speaks for names in a fold whose documents have no word of them.
             if !has_names || names.is_none() || framed.names.is_auto() {
                 let model = rough.fit(&fold.x, &own, &quiet)?;
@@ -188,7 +200,7 @@ impl<P: Classifier> Learning<'_, P> {
         let mut after = empty;
         target.folds(self.x, folds, FoldRows::All, &quiet, |fold| {
             let own = fold.target();
-            let named = if found.named { named(&fold.x, &own, &quiet)? } else { None };
+            let named = if found.named { named(&fold.x, &own)? } else { None };
             let (x, first) = match &named {
                 Some(named) => (&named.x, rough.fit(&named.x, &named.target(), &quiet)?),
                 None => (&fold.x, rough.fit(&fold.x, &own, &quiet)?),
@@ -206,6 +218,15 @@ impl<P: Classifier> Learning<'_, P> {
 }
 
 impl Named {
+    /// The documents with the columns of names, and with the labels that names are surest of.
+    fn new(names: ClassNames, x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Self> {
+        let scores = names.scores(x, run);
+        let (hints, hint_weight) = names.hints(&scores, target.labels());
+        let mut weights: Vec<f32> = target.weights().map_or_else(|| vec![1.0; x.rows()], <[f32]>::to_vec);
+        hints.iter().for_each(|&(row, _)| weights[row] *= hint_weight);
+        Ok(Named { x: names.beside(x, &scores)?, labels: target.labels().with(&hints), weights, names })
+    }
+
     /// What is learnt from: labels, and those that names are surest of.
     fn target(&self) -> Target<'_> {
         Target::new(&self.labels).with_weights(Some(&self.weights))
@@ -238,18 +259,13 @@ pub(crate) fn is_clearly_worse(before: &[bool], after: &[bool]) -> bool {
     difference > error
 }
 
-/// The documents as names widen them; `None` when names say nothing.
-fn named(x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Option<Named>> {
-    let (labels, words) = (target.labels(), target.class_words());
-    if words.len() != labels.n_classes() {
-        return Ok(None);
+/// What the names of classes bring to mind; `None` when names say nothing.
+fn class_names(x: &Matrix, target: &Target<'_>, run: &Run) -> Result<Option<ClassNames>> {
+    let words = target.class_words();
+    match words.len() == target.labels().n_classes() {
+        true => ClassNames::fit(x, &target.names(), words, run),
+        false => Ok(None),
     }
-    let Some(names) = ClassNames::fit(x, &target.names(), words, run)? else { return Ok(None) };
-    let scores = names.scores(x, run);
-    let (hints, hint_weight) = names.hints(&scores, labels);
-    let mut weights: Vec<f32> = target.weights().map_or_else(|| vec![1.0; x.rows()], <[f32]>::to_vec);
-    hints.iter().for_each(|&(row, _)| weights[row] *= hint_weight);
-    Ok(Some(Named { x: names.beside(x, &scores)?, labels: labels.with(&hints), weights, names }))
 }
 
 /// Self-training from a first model.
@@ -297,7 +313,7 @@ mod tests {
     use super::*;
     use crate::classify::SvmParams;
     use crate::matrix::Csr;
-    use crate::project::{ClassWords, ColumnNames};
+    use crate::project::{ClassWords, ColumnNames, Refitted, Upstream};
     use std::sync::Arc;
 
     /// 90 documents of three topics, every third with its label.
@@ -342,6 +358,16 @@ mod tests {
         assert!(none(framed));
     }
 
+    /// Documents that a stage before makes anew in every fold.
+    struct Anew<'a>(&'a Matrix, &'a ColumnNames);
+
+    impl Upstream for Anew<'_> {
+        fn fold(&self, rows: &[usize], held: &[usize], _: &Run) -> Result<Refitted> {
+            let (x, held) = (self.0.select_rows(rows), self.0.select_rows(held));
+            Ok(Refitted { x, held, names: Some(Arc::clone(self.1)), parts: Vec::new() })
+        }
+    }
+
     #[test]
     fn a_fold_without_a_word_of_names_is_judged_by_the_plain_model() {
         let (x, labels) = documents();
@@ -357,7 +383,8 @@ mod tests {
         let names: ColumnNames = Arc::new(|| (0..20).map(|column| format!("w{column}")).collect());
         // With one of two names held out, the other alone says nothing.
         let words = ["w17", "w18", "unknown"].map(|word| ClassWords { words: vec![word.to_owned()], struck: vec![] });
-        let target = Target::new(&labels).with_names(&names).with_class_words(&words);
+        let upstream = Anew(&x, &names);
+        let target = Target::new(&labels).with_names(&names).with_class_words(&words).with_upstream(&upstream);
         let framed = Framed { names: Auto::Value(true), calibrate: 3, ..Framed::from(SvmParams::default()) };
         let run = Run::new(3, 1).unwrap();
         let model = framed.fit(&x, &target, &run).unwrap();
