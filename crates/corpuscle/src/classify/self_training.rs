@@ -5,7 +5,7 @@
 //!
 //! 1. P = softmax(s / T), with the temperature T under which held-out labels are likeliest ([`temperature`]);
 //! 2. five times p_ic ← p_ic · π_c / mean_i p_ic, rows brought back to 1, so that classes have the shares π_c = (n_c + α)/(n + αC) of the
-//!    n labelled documents ([`prior`]); without any label, half way between equal shares and those decided so far;
+//!    n labelled documents, by weight ([`prior`]); without any label, half way between equal shares and those decided so far;
 //! 3. every document is given its likeliest class with the weight exp(−min(0, m_i − μ)² / (2 (σ/2)²)), m_i being its largest
 //!    probability, μ and σ mean and deviation of those;
 //! 4. a fit on the labelled documents, which keep half of the weight, and on those of each class it is surest of (whose likeliest class exceeds
@@ -120,8 +120,15 @@ impl<'a> Alignment<'a> {
     pub(crate) fn new(labels: &'a Labels, weights: Option<&'a [f32]>) -> Self {
         let open = (0..labels.len()).filter(|&row| labels.of(row).is_none()).collect();
         let rows = labels.labelled_rows();
-        let labelled = rows.iter().map(|&row| weights.map_or(1.0, |weights| f64::from(weights[row]))).sum();
-        let prior = prior(&labels.class_counts());
+        let weight = |row: usize| weights.map_or(1.0, |weights| f64::from(weights[row]));
+        let labelled = rows.iter().map(|&row| weight(row)).sum::<f64>();
+        // What a class weighs in all, as a number of documents: a class that counts more is to be decided for more often.
+        let mut counts = vec![0f64; labels.n_classes()];
+        for &row in &rows {
+            let share = weight(row) * rows.len() as f64 / labelled.max(f64::MIN_POSITIVE);
+            labels.of(row).unwrap_or(&[]).iter().for_each(|&class| counts[class as usize] += share);
+        }
+        let prior = prior(&counts);
         Alignment { labels, weights, open, labelled, prior }
     }
 
@@ -201,13 +208,13 @@ pub fn align_train<M>(
 /// all shares are as likely as in a symmetric Dirichlet distribution of the α, from 0.3 to 100, under which these counts are
 /// likeliest (Good, The Estimation of Probabilities, 1965). Counts that differ no more than by chance make all shares equal; those of classes
 /// that truly differ stay nearly what they are. O(classes).
-fn prior(counts: &[usize]) -> Vec<f64> {
-    let (n, classes) = (counts.iter().sum::<usize>() as f64, counts.len() as f64);
+fn prior(counts: &[f64]) -> Vec<f64> {
+    let (n, classes) = (counts.iter().sum::<f64>(), counts.len() as f64);
     let likelihood = |alpha: f64| -> f64 {
         // A class without a label tells nothing of α by itself: its part is 0.
-        let of = |&count: &usize| ln_gamma(count as f64 + alpha) - ln_gamma(alpha);
+        let of = |&count: &f64| ln_gamma(count + alpha) - ln_gamma(alpha);
         ln_gamma(classes * alpha) - ln_gamma(n + classes * alpha)
-            + counts.iter().filter(|&&count| count > 0).map(of).sum::<f64>()
+            + counts.iter().filter(|&&count| count > 0.0).map(of).sum::<f64>()
     };
     // It rises, then falls (Levin and Reeds, 1977).
     let (mut low, mut high) = (LEAST_ALPHA.ln(), MOST_ALPHA.ln());
@@ -216,7 +223,7 @@ fn prior(counts: &[usize]) -> Vec<f64> {
         if likelihood(left.exp()) >= likelihood(right.exp()) { high = right } else { low = left }
     }
     let alpha = ((low + high) / 2.0).exp();
-    counts.iter().map(|&count| (count as f64 + alpha) / (n + alpha * classes)).collect()
+    counts.iter().map(|&count| (count + alpha) / (n + alpha * classes)).collect()
 }
 
 /// softmax(scores / temperature), row by row.
@@ -471,6 +478,7 @@ mod tests {
     #[test]
     fn shares_that_differ_by_chance_are_equal() {
         // As even as a draw of 100 is: all shares alike, within a tenth.
+        let prior = |counts: &[usize]| prior(&counts.iter().map(|&count| count as f64).collect::<Vec<_>>());
         let even = prior(&[12, 9, 11, 10, 8, 13, 10, 7, 11, 9]);
         assert!(even.iter().all(|share| (share - 0.1).abs() < 0.01), "{even:?}");
         // Classes that truly differ keep what they have; one that was never drawn gets something.
@@ -484,6 +492,19 @@ mod tests {
             assert!(counts.is_empty() || (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
         }
         assert_eq!(prior(&[0, 0, 0, 0]), [0.25; 4]);
+    }
+
+    #[test]
+    fn a_class_that_weighs_more_has_a_larger_share() {
+        let labels = Labels::from_single((0..40).map(|row| (row < 30).then_some(["a", "b", "c"][row % 3])));
+        let share = |weights: Option<&[f32]>| Alignment::new(&labels, weights).prior[0];
+        let weights = |of: f32| -> Vec<f32> { (0..40).map(|row| if row % 3 == 0 { of } else { 1.0 }).collect() };
+        assert!((share(None) - 1.0 / 3.0).abs() < 1e-9);
+        assert!(share(Some(&weights(5.0))) > 0.5 && share(Some(&weights(0.0))) < 0.1);
+        // Only what weights are to each other counts.
+        let tenth: Vec<f32> = weights(5.0).iter().map(|weight| weight / 10.0).collect();
+        assert!((share(Some(&tenth)) - share(Some(&weights(5.0)))).abs() < 1e-4);
+        assert!(share(Some(&[0.0; 40])).is_finite());
     }
 
     #[test]
