@@ -56,7 +56,6 @@ def test_two_fits_in_two_threads_at_once(demo):
     assert found == [expected] * 4
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
 def interrupted(call, tmp_path):
     """Ctrl-C in the middle of a call: seconds until it is raised, and what is left of `model`.
 
@@ -87,6 +86,7 @@ def interrupted(call, tmp_path):
     return float(said[1]) - asked
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
 @pytest.mark.parametrize(
     "call",
     [

@@ -19,7 +19,7 @@
 //! **Surest** ([`self_train`], as in earlier versions) takes in, over five rounds, 12 to 60 % of the documents given to each class, those
 //! whose best score exceeds the second by most, with labelled documents keeping half of the weight too.
 //!
-//! Six fits and scorings each, every fit of a linear SVM beginning where the one before ended ([`Classifier::fit_from`](super::Classifier::fit_from)). Nothing is random; equally sure documents are taken in their order.
+//! Six fits and scorings after the first (the surest: five), every fit of a linear SVM beginning where the one before ended ([`Classifier::fit_from`](super::Classifier::fit_from)). Nothing is random; equally sure documents are taken in their order.
 //!
 //! References: Yarowsky, Unsupervised word sense disambiguation rivaling supervised methods, 1995; for aligned shares Berthelot
 //! et al., ReMixMatch, 2020, and for the weights Chen et al., SoftMatch, 2023. We differ in aligning by repeated scaling, which reaches

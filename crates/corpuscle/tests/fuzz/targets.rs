@@ -21,21 +21,21 @@ type Body = fn(&[u8]);
 /// Every target by its name.
 pub(crate) const TARGETS: &[(&str, Body)] = &[
     ("compressed", compressed),
-    ("csv", csv),
-    ("excel", excel),
-    ("fasttext", fasttext),
+    ("csv", |data| documents("a.csv", Some(Format::Csv), data, false)),
+    ("excel", |data| documents("a.xlsx", Some(Format::Excel), data, true)),
+    ("fasttext", |data| documents("a.txt", Some(Format::FastText), data, false)),
     ("index", index),
-    ("jsonl", jsonl),
-    ("lines", lines),
+    ("jsonl", |data| documents("a.jsonl", Some(Format::JsonLines), data, false)),
+    ("lines", |data| documents("a.txt", Some(Format::Lines), data, false)),
     ("model", model),
     ("names", names),
-    ("parquet", parquet),
+    ("parquet", |data| documents("a.parquet", Some(Format::Parquet), data, true)),
     ("query", query),
     ("recipe", recipe),
-    ("sgml", sgml),
+    ("sgml", |data| documents("a.sgm", Some(Format::ReutersSgml), data, false)),
     ("tokenize", tokenize),
     ("trec", trec_files),
-    ("tsv", tsv),
+    ("tsv", |data| documents("a.tsv", Some(Format::Tsv), data, false)),
     ("update", update),
     ("vectors", vectors),
 ];
@@ -72,9 +72,13 @@ fn file(name: &str, data: &[u8]) -> PathBuf {
     })
 }
 
-/// Reads the input as documents of a format. The first byte says how.
-fn documents(name: &str, format: Option<Format>, data: &[u8], may_break: bool) -> usize {
-    let Some((&how, data)) = data.split_first() else { return 0 };
+/// Reads the input as documents of a format. The first byte says how. `may_break`: the decoder is another's and may panic, which must come
+/// out as an error.
+fn documents(name: &str, format: Option<Format>, data: &[u8], may_break: bool) {
+    if may_break {
+        quiet();
+    }
+    let Some((&how, data)) = data.split_first() else { return };
     let path = file(name, data);
     let options = ReadOptions {
         format,
@@ -90,56 +94,12 @@ fn documents(name: &str, format: Option<Format>, data: &[u8], may_break: bool) -
     match read_all(&[&path], &options) {
         Ok(documents) => {
             assert!(documents.iter().all(|document| document.weight.is_finite() && document.weight >= 0.0));
-            documents.len()
         }
         Err(error) => {
             // A panic of the reading thread shows as this error.
             assert!(may_break || !error.to_string().contains("broke down"), "{error}");
-            0
         }
     }
-}
-
-/// JSON Lines.
-pub(crate) fn jsonl(data: &[u8]) {
-    documents("a.jsonl", Some(Format::JsonLines), data, false);
-}
-
-/// Comma-separated columns.
-pub(crate) fn csv(data: &[u8]) {
-    documents("a.csv", Some(Format::Csv), data, false);
-}
-
-/// Tab-separated columns.
-pub(crate) fn tsv(data: &[u8]) {
-    documents("a.tsv", Some(Format::Tsv), data, false);
-}
-
-/// fastText lines.
-pub(crate) fn fasttext(data: &[u8]) {
-    documents("a.txt", Some(Format::FastText), data, false);
-}
-
-/// A document a line.
-pub(crate) fn lines(data: &[u8]) {
-    documents("a.txt", Some(Format::Lines), data, false);
-}
-
-/// The SGML of Reuters-21578.
-pub(crate) fn sgml(data: &[u8]) {
-    documents("a.sgm", Some(Format::ReutersSgml), data, false);
-}
-
-/// Parquet.
-pub(crate) fn parquet(data: &[u8]) {
-    quiet();
-    documents("a.parquet", Some(Format::Parquet), data, true);
-}
-
-/// Workbooks.
-pub(crate) fn excel(data: &[u8]) {
-    quiet();
-    documents("a.xlsx", Some(Format::Excel), data, true);
 }
 
 /// A format found out, behind gzip or zstd: the input as it is, and packed, so that inputs get past the checksum of gzip.

@@ -11,9 +11,9 @@ use memchr::memchr;
 
 use super::guess::SAMPLE;
 use super::input::{HEAD, Input};
-use super::lines::{Lines, is_blank, not_utf8, too_long as too_long_line, without_return};
+use super::lines::{Lines, is_blank, not_utf8, too_long, without_return};
 use super::options::Format;
-use super::row::{Value, Whole, too_long, whole};
+use super::row::{Value, Whole, text_too_long, whole};
 use super::sink::{Flow, Sink, missing};
 
 const QUOTE: u8 = b'"';
@@ -36,10 +36,10 @@ pub(super) fn read(input: Input, name: &str, format: Format, sink: &mut Sink) ->
     while let Some((number, line)) = lines.next_bytes()? {
         let Some(line) = line.filter(|line| pending.len() + line.len() <= limit) else {
             if let Some(opened) = open {
-                let reason = format!("{}: is the quote that opens here ever closed?", too_long_line("record", limit));
+                let reason = format!("{}: is the quote that opens here ever closed?", too_long("record", limit));
                 return Err(sink.error(Some(opened), reason).into());
             }
-            sink.bad_row(Some(number), too_long_line("line", limit))?;
+            sink.bad_row(Some(number), too_long("line", limit))?;
             continue;
         };
         if open.is_none() {
@@ -140,7 +140,7 @@ impl Columns {
                 row[*slot] = Value::from(field.as_ref());
             }
         }
-        if let Some(reason) = too_long(&row, sink.options.max_line) {
+        if let Some(reason) = text_too_long(&row, sink.options.max_line) {
             return sink.bad_row(Some(line), reason);
         }
         sink.row(line, row, || self.whole(fields))

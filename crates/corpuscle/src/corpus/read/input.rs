@@ -19,10 +19,15 @@ const WAITING: usize = 4;
 /// How many bytes [`Input::head`] shows at most.
 pub(super) const HEAD: usize = 64 << 10;
 
-/// What compressed data may always unpack to, and what they may unpack to by their size: text shrinks to a tenth, logs that repeat
-/// themselves to a hundredth.
+/// What data may always unpack to, and what they may unpack to by their size: text shrinks to a tenth, logs that repeat themselves to
+/// a hundredth.
 const UNPACKED: u64 = 1 << 30;
-const TIMES: u64 = 200;
+pub(super) const TIMES: u64 = 200;
+
+/// The bytes that so many may unpack to, be they compressed or of a format in which a value is named once and meant often.
+pub(super) fn most_unpacked(packed: u64) -> u64 {
+    UNPACKED.max(TIMES.saturating_mul(packed))
+}
 
 /// A stream of plain bytes that lets its first bytes be seen before they are read.
 pub(crate) struct Input {
@@ -110,7 +115,7 @@ impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(buffer)?;
         self.bytes += n as u64;
-        if self.bytes > UNPACKED && self.bytes > TIMES.saturating_mul(self.packed.load(Ordering::Relaxed)) {
+        if self.bytes > most_unpacked(self.packed.load(Ordering::Relaxed)) {
             let reason = format!(
                 "unpacks to more than {} GiB and more than {TIMES} times its size, as no text does; if it is meant to, unpack it first",
                 UNPACKED >> 30

@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 
 use super::footer;
 use super::guess::SAMPLE;
-use super::row::{MOST_ITEMS, Value, Whole, too_long};
+use super::row::{MOST_ITEMS, Value, Whole, text_too_long};
 use super::sink::{Flow, Sink, missing};
 use crate::Error;
 
@@ -79,7 +79,7 @@ pub(super) fn read(path: &Path, sink: &mut Sink) -> Flow {
             for (slot, column) in &columns {
                 row[*slot] = value(column.as_ref(), index);
             }
-            if let Some(reason) = too_long(&row, sink.options.max_line) {
+            if let Some(reason) = text_too_long(&row, sink.options.max_line) {
                 sink.bad_row(Some(number), reason)?;
                 continue;
             }

@@ -68,7 +68,7 @@ pub(super) fn whole<'a>(values: impl IntoIterator<Item = (&'a str, Value<'a>)>) 
 pub(super) type Row<'a> = Vec<Value<'a>>;
 
 /// What is wrong with a row one of whose texts is longer than the limit, for formats that have no lines of their own.
-pub(super) fn too_long(row: &Row<'_>, limit: usize) -> Option<String> {
+pub(super) fn text_too_long(row: &Row<'_>, limit: usize) -> Option<String> {
     let long = |value: &Value<'_>| matches!(value, Value::Text(text) if text.len() > limit);
     row.iter().any(long).then(|| super::lines::too_long("text", limit))
 }

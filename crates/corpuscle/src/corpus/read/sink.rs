@@ -6,6 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
 use super::guess;
+use super::input::{TIMES, most_unpacked};
 use super::options::{Format, ReadOptions};
 use super::row::{Fault, Fields, Row, Value, Whole, listed};
 use crate::corpus::Document;
@@ -89,10 +90,6 @@ pub(super) struct Sink {
     /// The bytes of documents that the source may still hand over, and what it might at first; for formats in which a few bytes can stand for many.
     allowed: Option<(u64, u64)>,
 }
-
-/// What a source of such a format may always come to, and what it may come to by its size.
-const ALWAYS: u64 = 1 << 30;
-const TIMES: u64 = 200;
 
 /// Says that a source has come to more.
 pub(super) fn too_much(most: u64) -> String {
@@ -195,7 +192,7 @@ impl Sink {
 
     /// The source at hand has so many bytes, in which values may be named once and meant often: how many its documents may have.
     pub(super) fn allow(&mut self, bytes: u64) -> u64 {
-        let most = ALWAYS.max(TIMES.saturating_mul(bytes));
+        let most = most_unpacked(bytes);
         self.allowed = Some((most, most));
         most
     }
