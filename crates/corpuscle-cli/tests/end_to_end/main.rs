@@ -26,5 +26,6 @@ mod terms;
 mod topics;
 mod tuning;
 mod updating;
+mod upgrading;
 mod words;
 mod writing;

@@ -61,3 +61,14 @@ fn imports_of_many_labels_are_refused_or_soon_done() {
     assert_eq!(status, 413);
     assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
 }
+
+#[test]
+fn requests_of_many_texts_are_refused() {
+    let place = Place::serving(Limits::default());
+    for (path, most) in [("/v1/predict", 10_000), ("/v1/embed", 10_000), ("/v1/explain", 100)] {
+        let texts = |count: usize| json!({"texts": vec!["my invoice"; count]}).to_string();
+        let (status, text) = post(&place, path, &texts(most + 1));
+        assert_eq!((status, text.contains(&format!("at most {most} texts"))), (400, true), "{path}: {text}");
+        assert_eq!(post(&place, path, &texts(most)).0, 200, "{path}");
+    }
+}

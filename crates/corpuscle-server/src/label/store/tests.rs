@@ -90,6 +90,32 @@ fn the_label_of_a_document_is_the_one_most_people_gave() {
     assert_eq!(store.pile().authors(), ["Ada", "Bob", "Cid"]);
 }
 
+/// Events go by their numbers: a clock that was years ahead, or is set back between two labels, changes nothing.
+#[test]
+fn a_clock_that_jumps_changes_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("labels.db");
+    let store = open(&path, 3);
+    label(&store, "Ada", 0, &["a"]);
+    drop(store);
+    let connection = Connection::open(&path).unwrap();
+    for (time, label) in [("2099-12-31T23:59:59.999Z", "b"), ("1970-01-01T00:00:00.000Z", "c")] {
+        let columns = "INSERT INTO events (time, author, kind, row, value) SELECT ?1, author, kind, row";
+        let written = connection.execute(
+            &format!("{columns}, replace(value, '\"a\"', ?2) FROM events WHERE number = 1"),
+            [time, &format!("\"{label}\"")],
+        );
+        assert_eq!(written.unwrap(), 1);
+    }
+    drop(connection);
+    let store = open(&path, 3);
+    assert_eq!(labels(&store, 0), Some(vec!["c".to_string()]));
+    let last = label(&store, "Ada", 0, &["d"]);
+    assert_eq!((last, labels(&store, 0)), (4, Some(vec!["d".to_string()])));
+    undo(&store, "Ada").unwrap();
+    assert_eq!(labels(&store, 0), Some(vec!["c".to_string()]));
+}
+
 #[test]
 fn events_can_neither_be_changed_nor_deleted() {
     let folder = tempfile::tempdir().unwrap();

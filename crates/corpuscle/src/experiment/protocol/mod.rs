@@ -287,8 +287,12 @@ impl Figure {
 
     /// Whether it is a share of 1, shown in per cent.
     pub fn is_share(self) -> bool {
-        let counted = [Figure::CoverageError, Figure::RepresentSeconds, Figure::TrainSeconds, Figure::PredictSeconds];
-        !counted.contains(&self)
+        self != Figure::CoverageError && !self.is_time()
+    }
+
+    /// Whether it is seconds.
+    pub fn is_time(self) -> bool {
+        matches!(self, Figure::RepresentSeconds | Figure::TrainSeconds | Figure::PredictSeconds)
     }
 
     /// The figure of one draw of a label curve, whose representation took `before` seconds for all draws together.

@@ -1,6 +1,8 @@
 //! Running a protocol.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -117,7 +119,28 @@ impl Point {
     }
 }
 
+/// What draws are made of.
+struct Drawn<'a> {
+    documents: &'a [Document],
+    /// How many of them are those of the first selection.
+    learnt: usize,
+    labels: Labels,
+    /// The values of the curve, or one that stands for none.
+    places: &'a [Option<f64>],
+}
+
+/// What every system did in one run.
+struct DrawDone {
+    /// How many documents were drawn.
+    documents: usize,
+    /// By the number of the system, one for each value of the curve.
+    systems: Vec<(usize, Vec<Done>)>,
+    sprinkling: Option<Vec<SprinklePoint>>,
+    variability: Option<Vec<(String, f64, f64)>>,
+}
+
 /// What one system did in one run.
+#[derive(Clone)]
 struct Done {
     figures: BTreeMap<Figure, f64>,
     chosen: Chosen,
@@ -162,53 +185,34 @@ impl Protocol {
         let mut scores: Vec<Vec<Vec<ClassScore>>> = vec![Vec::new(); self.systems.len()];
         let (mut sprinkling, mut variability) = (Vec::new(), Vec::new());
         let mut drawn = 0;
-        let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
-        let mut corpora = Tokenised::default();
         let ours = || self.systems.iter().filter(|system| system.recipe.is_some());
         let moving = ours().filter(|system| !self.is_constant(system)).count();
         let steps = runs * (ours().count() + moving * (places.len() - 1));
-        run.watch("reproduce", Some(steps as u64), || -> Result<()> {
-            for number in 0..runs {
-                let draw = self.draw(documents, learnt, number as u64, run.seed())?;
-                drawn = draw.len();
-                let run = &run.with_seed(run.seed().wrapping_add(number as u64)).sharing();
-                for (index, system) in self.systems.iter().enumerate() {
-                    let Some(recipe) = &system.recipe else { continue };
-                    let mut before: Option<Done> = None;
-                    for point in &mut points {
-                        let done = match before.take() {
-                            Some(done) if self.is_constant(system) => done,
-                            _ => {
-                                let candidates = self.candidates(recipe, point.at);
-                                let done = self.one(&candidates, documents, &labels, &draw, &mut corpora, run)?;
-                                run.advance(1);
-                                done
-                            }
-                        };
-                        for (&figure, &value) in &done.figures {
-                            point.values[index].entry(figure).or_default().push(value);
-                        }
-                        if !done.chosen.is_empty() {
-                            point.chosen[index].push(done.chosen.clone());
-                        }
-                        before = Some(done);
+        let draws = run.watch("reproduce", Some(steps as u64), || {
+            let labels = Labels::from_lists(documents.iter().map(|document| document.labels.as_deref()));
+            self.each_draw(&Drawn { documents, learnt, labels, places: &places }, runs, run)
+        })?;
+        for draw in draws {
+            drawn = draw.documents;
+            for (index, done) in draw.systems {
+                for (point, done) in points.iter_mut().zip(&done) {
+                    for (&figure, &value) in &done.figures {
+                        point.values[index].entry(figure).or_default().push(value);
                     }
-                    if let Some(done) = before {
-                        if let Some(confusion) = done.confusion {
-                            add(&mut confusions[index], confusion);
-                        }
-                        scores[index].push(done.per_class);
+                    if !done.chosen.is_empty() {
+                        point.chosen[index].push(done.chosen.clone());
                     }
                 }
-                if let Some(asked) = &self.sprinkling {
-                    sprinkling.push(analyse(asked, documents, &draw, &mut corpora, run)?);
-                }
-                if let Some(recipe) = &self.variability {
-                    variability.push(corpora.variability(&Recipe::parse(recipe)?, documents, &draw.train, run)?);
+                if let Some(done) = done.into_iter().last() {
+                    if let Some(confusion) = done.confusion {
+                        add(&mut confusions[index], confusion);
+                    }
+                    scores[index].push(done.per_class);
                 }
             }
-            Ok(())
-        })?;
+            sprinkling.extend(draw.sprinkling);
+            variability.extend(draw.variability);
+        }
         self.test_all(&mut points)?;
         let shown = self.confusions.iter().map(|name| Ok((name.clone(), confusions[self.number(name)?].take())));
         let shown = shown.collect::<Result<Vec<_>>>()?;
@@ -226,6 +230,75 @@ impl Protocol {
             variability: variability_means(&variability),
             ..Reproduction::default()
         })
+    }
+
+    /// Every draw in its order. Draws know nothing of each other, so several are made at once: what cannot be shared out within one
+    /// (a solver that visits documents in turn) leaves no worker idle. Where times are asked for they are made one after another.
+    fn each_draw(&self, from: &Drawn<'_>, runs: usize, run: &Run) -> Result<Vec<DrawDone>> {
+        let is_timed = self.figures.iter().any(|figure| figure.is_time());
+        let at_once = if is_timed { 1 } else { run.threads().min(runs) };
+        let next = AtomicUsize::new(0);
+        let draws = Mutex::new(Vec::new());
+        let work = || {
+            let mut corpora = Tokenised::default();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= runs {
+                    return;
+                }
+                // Stages of several draws would show through one another.
+                let inner = if at_once > 1 { run.quiet() } else { run.clone() };
+                let inner = inner.with_seed(run.seed().wrapping_add(number as u64)).sharing();
+                let draw = self.one_draw(from, number as u64, &mut corpora, [run, &inner]);
+                if draw.is_err() {
+                    next.store(runs, Ordering::Relaxed);
+                }
+                draws.lock().unwrap_or_else(PoisonError::into_inner).push((number, draw));
+            }
+        };
+        if at_once <= 1 {
+            work();
+        } else {
+            std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
+        }
+        let mut draws = draws.into_inner().unwrap_or_else(PoisonError::into_inner);
+        draws.sort_by_key(|&(number, _)| number);
+        draws.into_iter().map(|(_, draw)| draw).collect()
+    }
+
+    /// Every system on one draw; the first run is told of progress, the second does the work.
+    fn one_draw(
+        &self,
+        from: &Drawn<'_>,
+        number: u64,
+        corpora: &mut Tokenised,
+        [told, run]: [&Run; 2],
+    ) -> Result<DrawDone> {
+        let Drawn { documents, learnt, ref labels, places } = *from;
+        let draw = self.draw(documents, learnt, number, told.seed())?;
+        let mut systems = Vec::new();
+        for (index, system) in self.systems.iter().enumerate() {
+            let Some(recipe) = &system.recipe else { continue };
+            let mut done: Vec<Done> = Vec::new();
+            for &at in places {
+                match done.last() {
+                    Some(before) if self.is_constant(system) => done.push(before.clone()),
+                    _ => {
+                        let candidates = self.candidates(recipe, at);
+                        done.push(self.one(&candidates, documents, labels, &draw, corpora, run)?);
+                        told.advance(1);
+                    }
+                }
+            }
+            systems.push((index, done));
+        }
+        let asked = self.sprinkling.as_ref();
+        let sprinkling = asked.map(|asked| analyse(asked, documents, &draw, corpora, run)).transpose()?;
+        let variability = match &self.variability {
+            Some(recipe) => Some(corpora.variability(&Recipe::parse(recipe)?, documents, &draw.train, run)?),
+            None => None,
+        };
+        Ok(DrawDone { documents: draw.len(), systems, sprinkling, variability })
     }
 
     /// Draws of labels: representations are fitted once, on all texts of the training part.

@@ -10,7 +10,7 @@
 //! third message unlabelled ([`with_gaps`]). What it predicted is `corpuscle predict … --top 9 --json`, with and without `--proba`.
 //!
 //! Later formats have the recipes of format 1, fitted on the same messages, and were written by
-//! `CORPUSCLE_WRITE_GOLDEN=1 cargo test -p corpuscle --test model_files written`, which writes those of the newest format:
+//! `CORPUSCLE_WRITE_GOLDEN=1 cargo test --workspace --test library model_files::written`, which writes those of the newest format:
 //! again as often as needed until a release has written that format, and never after.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -27,9 +27,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 const GOLDEN: &[(&str, &[u8])] = &[
-    ("svm", include_bytes!("golden/format-1-svm.model")),
-    ("knn", include_bytes!("golden/format-1-knn.model")),
-    ("logistic", include_bytes!("golden/format-1-logistic.model")),
+    ("svm", include_bytes!("../golden/format-1-svm.model")),
+    ("knn", include_bytes!("../golden/format-1-knn.model")),
+    ("logistic", include_bytes!("../golden/format-1-logistic.model")),
 ];
 
 fn golden(file: &str) -> PathBuf {

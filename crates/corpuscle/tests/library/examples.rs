@@ -1,16 +1,16 @@
 //! Every example program runs to its end.
 
-#[path = "../examples/compare.rs"]
+#[path = "../../examples/compare.rs"]
 mod compare;
-#[path = "../examples/explain.rs"]
+#[path = "../../examples/explain.rs"]
 mod explain;
-#[path = "../examples/few_labels.rs"]
+#[path = "../../examples/few_labels.rs"]
 mod few_labels;
-#[path = "../examples/own_matrix.rs"]
+#[path = "../../examples/own_matrix.rs"]
 mod own_matrix;
-#[path = "../examples/own_stage.rs"]
+#[path = "../../examples/own_stage.rs"]
 mod own_stage;
-#[path = "../examples/train_and_save.rs"]
+#[path = "../../examples/train_and_save.rs"]
 mod train_and_save;
 
 use corpuscle::Result;
@@ -52,6 +52,6 @@ fn no_example_is_left_out() {
     let here = include_str!("examples.rs");
     for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
-        assert!(here.contains(&format!("\"../examples/{name}\"")), "{name} is not run by tests/examples.rs");
+        assert!(here.contains(&format!("\"../../examples/{name}\"")), "{name} is not run by tests/library/examples.rs");
     }
 }

@@ -278,7 +278,7 @@ fn reuters_comes_back_from_sgml() {
 fn standard_input_is_read_by_a_dash() {
     for bytes in [JSONL.to_vec(), gz(JSONL), b"text,label\none,a\ntwo,b\n".to_vec()] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_that_reads_standard_input"])
+            .args(["--exact", "corpus_read::child_that_reads_standard_input"])
             .env("CORPUSCLE_TEST_CHILD", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -5,10 +5,11 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
-use corpuscle::corpus::{Document, Format, Labels, ReadOptions, read_all, read_descriptions};
+use corpuscle::corpus::{Document, Format, Labels, ReadOptions, read_all, read_descriptions, read_text};
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use corpuscle::retrieve::{Index, Search};
 use corpuscle::text::WordsParams;
+use corpuscle::words::WordVectors;
 use corpuscle::{Error, Result, Run};
 
 #[track_caller]
@@ -472,4 +473,42 @@ fn a_model_comes_through_a_pipe() {
     assert_eq!(through(model.clone()).unwrap().to_bytes().unwrap(), model);
     assert_says(&through([&model[..], b"x"].concat()).unwrap_err().to_string(), &["something follows"]);
     assert_says(&through(model[..model.len() - 1].to_vec()).unwrap_err().to_string(), &["cut off"]);
+}
+
+/// Queries and judgements are held whole, so there is a most that they may have; a packed one is stopped as documents are.
+#[test]
+fn small_files_have_a_most_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queries.tsv");
+    std::fs::File::create(&path).unwrap().set_len((1 << 30) + 1).unwrap();
+    assert_says(&read_text(&path).unwrap_err().to_string(), &["queries.tsv", "larger than 1 GB"]);
+    for (name, bomb) in bombs() {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bomb).unwrap();
+        assert_says(&read_text(&path).unwrap_err().to_string(), &[name, "unpack"]);
+    }
+}
+
+/// What a first line says of sizes is believed only as far as the file goes.
+#[test]
+fn word_vectors_have_a_most_width_and_a_longest_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        WordVectors::read(&path).unwrap_err().to_string()
+    };
+    assert_says(
+        &refused("wide.vec", b"1 65537\nword 1 2\n"),
+        &["wide.vec:1", "vectors of 65537 numbers; from 1 to 65536"],
+    );
+    let wide = format!("word{}\n", " 1".repeat(65_537));
+    assert_says(&refused("glove.txt", wide.as_bytes()), &["glove.txt:1", "has 65537 numbers", "65536 are read"]);
+    let long = [b"2 2\nword 1 2\n".to_vec(), vec![b'x'; 1 << 24], b" 1 2\n".to_vec()].concat();
+    assert_says(&refused("long.vec", &long), &["long.vec:3", "longer than 16777216 bytes"]);
+    let endless = [b"2 2\n".to_vec(), vec![1; 1 << 24], b" 12345678".to_vec()].concat();
+    assert_says(&refused("long.bin", &endless), &["at byte 4", "no word ends here"]);
+    assert_says(&refused("many.vec", b"18446744073709551615 65536\nword 1\n"), &["many.vec:2", "not 65536"]);
+    let many = [&b"18446744073709551615 1\nw "[..], &[0, 0, 0, 1], b"\n"].concat();
+    assert_says(&refused("many.bin", &many), &["after 1 of 18446744073709551615 words", "truncated"]);
 }

@@ -18,7 +18,7 @@ struct Case {
 
 #[test]
 fn figures_are_those_of_scikit_learn() {
-    let cases: Vec<Case> = serde_json::from_str(include_str!("fixtures/reliability.json")).unwrap();
+    let cases: Vec<Case> = serde_json::from_str(include_str!("../fixtures/reliability.json")).unwrap();
     assert_eq!(cases.len(), 9);
     for (number, case) in cases.iter().enumerate() {
         let names = (0..4).map(|class| class.to_string()).collect();

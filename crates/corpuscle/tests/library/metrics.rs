@@ -36,7 +36,7 @@ fn evaluate(case: &Value) -> Evaluation {
 
 #[test]
 fn every_figure_agrees_with_scikit_learn() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("fixtures/metrics.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../fixtures/metrics.json")).unwrap();
     assert_eq!(cases.len(), 16);
     for (number, case) in cases.iter().enumerate() {
         let (ours, theirs) = (evaluate(case), &case["expected"]);
@@ -83,7 +83,7 @@ fn every_figure_agrees_with_scikit_learn() {
 /// Ranked lists against pytrec_eval (`fixtures/make_retrieval.py`), to 1e-9: ties, graded and negative judgements, short lists.
 #[test]
 fn ranked_lists_agree_with_pytrec_eval() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("fixtures/retrieval.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../fixtures/retrieval.json")).unwrap();
     assert_eq!(cases.len(), 12);
     for (number, case) in cases.iter().enumerate() {
         let found: BTreeMap<String, f64> = serde_json::from_value(case["found"].clone()).unwrap();

@@ -28,7 +28,7 @@ fn assert_rows_close(ours: &corpuscle::matrix::Dense, theirs: &[Vec<f32>]) {
 
 #[test]
 fn vectors_values_and_new_documents_agree() {
-    let fixture: Fixture = serde_json::from_str(include_str!("fixtures/lsi.json")).unwrap();
+    let fixture: Fixture = serde_json::from_str(include_str!("../fixtures/lsi.json")).unwrap();
     let matrix = |rows: &[Vec<(u32, f32)>]| Matrix::from(Csr::from_rows(fixture.columns, rows.to_vec()));
     let run = Run::new(42, 2).unwrap();
     let (model, _) = LsiParams { rank: 6, ..LsiParams::default() }

@@ -38,7 +38,7 @@ struct DiscriminantCase {
 }
 
 fn fixture() -> Fixture {
-    serde_json::from_str(include_str!("fixtures/varnorm.json")).unwrap()
+    serde_json::from_str(include_str!("../fixtures/varnorm.json")).unwrap()
 }
 
 #[test]
