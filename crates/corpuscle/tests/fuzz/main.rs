@@ -1,6 +1,5 @@
 //! Every target of `fuzz/` over its seeds and over some thousands of inputs made of them, the same ones each time: what a fuzzer would try first,
-//! on a stable compiler and in seconds. `CORPUSCLE_FUZZ=N` tries N inputs a target instead, `CORPUSCLE_FUZZ_SEED=S` others, `CORPUSCLE_FUZZ_ONLY=NAME`
-//! one target. Each input is written to `target/fuzz-NAME` before it is tried, so that one that ends the process is there afterwards.
+//! on a stable compiler and in seconds. `CORPUSCLE_FUZZ=N` tries N inputs a target instead, `CORPUSCLE_FUZZ_SEED=S` others. Each input is written to `target/fuzz-NAME` before it is tried, so that one that ends the process is there afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod mutate;
@@ -50,40 +49,51 @@ fn usual(name: &str) -> u64 {
     }
 }
 
-#[test]
-fn seeds_and_what_is_made_of_them_are_taken_or_refused() {
-    let only = std::env::var("CORPUSCLE_FUZZ_ONLY").ok();
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    for (name, body) in TARGETS.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)) {
-        let seeds = seeds(name);
-        let last = target.join(format!("fuzz-{name}"));
+/// The seeds of a target and inputs made of them are taken or refused, none for long.
+fn attempt(name: &str) {
+    let body = TARGETS.iter().find(|(known, _)| *known == name).unwrap().1;
+    let seeds = seeds(name);
+    let last = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
+    let began = Instant::now();
+    let mut longest = (0.0, 0);
+    let mut attempt = |number: u64, input: &[u8]| {
+        std::fs::write(&last, input).unwrap();
         let began = Instant::now();
-        let mut longest = (0.0, 0);
-        let mut attempt = |number: u64, input: &[u8]| {
-            std::fs::write(&last, input).unwrap();
-            let began = Instant::now();
-            body(input);
-            let seconds = began.elapsed().as_secs_f64();
-            if seconds > longest.0 {
-                longest = (seconds, number);
-            }
-        };
-        seeds.iter().zip(0..).for_each(|(seed, number)| attempt(number, seed));
-        let count = setting("CORPUSCLE_FUZZ").unwrap_or(usual(name));
-        let mut mutator = Mutator::new(setting("CORPUSCLE_FUZZ_SEED").unwrap_or(1));
-        for number in 0..count {
-            let input = mutator.input(&seeds);
-            attempt(seeds.len() as u64 + number, &input);
+        body(input);
+        let seconds = began.elapsed().as_secs_f64();
+        if seconds > longest.0 {
+            longest = (seconds, number);
         }
-        let tried = seeds.len() as u64 + count;
-        println!(
-            "{name}: {tried} inputs in {:.1} s, the longest {:.3} s ({})",
-            began.elapsed().as_secs_f64(),
-            longest.0,
-            longest.1
-        );
-        // Inputs are a few kilobytes at most; one that takes so long has found something that is not linear.
-        assert!(longest.0 < 20.0, "{name}: input {} took {:.1} s", longest.1, longest.0);
-        let _ = std::fs::remove_file(&last);
+    };
+    seeds.iter().zip(0..).for_each(|(seed, number)| attempt(number, seed));
+    let count = setting("CORPUSCLE_FUZZ").unwrap_or(usual(name));
+    let mut mutator = Mutator::new(setting("CORPUSCLE_FUZZ_SEED").unwrap_or(1));
+    for number in 0..count {
+        let input = mutator.input(&seeds);
+        attempt(seeds.len() as u64 + number, &input);
     }
+    let tried = seeds.len() as u64 + count;
+    let took = began.elapsed().as_secs_f64();
+    println!("{name}: {tried} inputs in {took:.1} s, the longest {:.3} s ({})", longest.0, longest.1);
+    // Inputs are a few kilobytes at most; one that takes so long has found something that is not linear.
+    assert!(longest.0 < 20.0, "{name}: input {} took {:.1} s", longest.1, longest.0);
+    let _ = std::fs::remove_file(&last);
 }
+
+/// A test for each target, so that they run side by side, and one that none is left out.
+macro_rules! targets {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            attempt(stringify!($name));
+        })*
+
+        #[test]
+        fn no_target_is_left_out() {
+            let tried = [$(stringify!($name)),*];
+            assert!(TARGETS.iter().all(|(name, _)| tried.contains(name)));
+        }
+    };
+}
+
+targets!(compressed csv excel fasttext index jsonl lines model names parquet query recipe sgml tokenize trec tsv update vectors);
