@@ -5,6 +5,7 @@
 mod mutate;
 mod targets;
 
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -54,10 +55,14 @@ fn attempt(name: &str) {
     let body = TARGETS.iter().find(|(known, _)| *known == name).unwrap().1;
     let seeds = seeds(name);
     let last = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
+    // Kept open: file systems wait for the disk when a file that was emptied is closed.
+    let mut kept = std::fs::File::create(&last).unwrap();
     let began = Instant::now();
     let mut longest = (0.0, 0);
     let mut attempt = |number: u64, input: &[u8]| {
-        std::fs::write(&last, input).unwrap();
+        kept.rewind().unwrap();
+        kept.write_all(input).unwrap();
+        kept.set_len(input.len() as u64).unwrap();
         let began = Instant::now();
         body(input);
         let seconds = began.elapsed().as_secs_f64();
