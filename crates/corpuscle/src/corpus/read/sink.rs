@@ -191,6 +191,7 @@ impl Sink {
     }
 
     /// The source at hand has so many bytes, in which values may be named once and meant often: how many its documents may have.
+    #[cfg(any(feature = "excel", feature = "parquet"))]
     pub(super) fn allow(&mut self, bytes: u64) -> u64 {
         let most = most_unpacked(bytes);
         self.allowed = Some((most, most));

@@ -272,7 +272,7 @@ impl Vote {
     fn teach(&self, fitted: &mut Fitted, x: &Matrix, target: &Target<'_>, found: &Found, run: &Run) -> Result<()> {
         let (labels, parts, quiet) = (target.labels(), target.parts(), run.quiet());
         let Some(temperatures) = &found.teaching else { return Ok(()) };
-        let alignment = Alignment::new(labels, target.weights());
+        let mut alignment = Alignment::new(labels, target.weights());
         let open = alignment.unlabelled().to_vec();
         if open.is_empty() {
             return Ok(());
@@ -285,6 +285,9 @@ impl Vote {
             let scores = fitted.0.iter().zip(&unlabelled).map(|(model, x)| model.scores(x, &quiet));
             let scores: Vec<Dense> = scores.collect::<Result<_>>()?;
             let share = round as f64 / ROUNDS as f64;
+            if round == 1 {
+                alignment.meet(&pooled(&scores, &found.shares)?, temperatures[0]);
+            }
             for (member, own) in own.iter().enumerate() {
                 let said = pooled(&scores, &without(&found.shares, member))?;
                 let Some(taught) = alignment.taught(&said, temperatures[member], share) else { continue };
