@@ -612,6 +612,10 @@ mod tests {
             Recipe::parse(name).unwrap();
         }
         assert!(Recipe::parse("tfidf-svm").unwrap().to_string().ends_with("| svm"));
+        // A stage of that name alone is another recipe, and stays it when it is written and read again.
+        let alone = Recipe::parse("(scdv)").unwrap();
+        assert_eq!((alone.to_string().as_str(), alone.needs_labels()), ("(scdv)", None));
+        assert_eq!(Recipe::parse(&alone.to_string()).unwrap().full(), alone.full());
     }
 
     #[test]

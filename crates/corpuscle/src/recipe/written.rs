@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::erase::{AnyClassifier, Stage as ErasedStage};
 use super::plan::{Node, Recipe};
+use super::presets;
 use super::registry::StageKind;
 use super::syntax::{Argument, Call, Expression};
 use crate::text::{CharsParams, WordsParams};
@@ -48,10 +49,12 @@ impl Recipe {
         if let Some(classifier) = self.any_classifier() {
             parts.push(written(classifier, StageKind::Classify, form));
         }
-        match parts.len() {
+        let text = match parts.len() {
             1 => parts.remove(0).to_string(),
             _ => Expression::Pipe(parts).to_string(),
-        }
+        };
+        // A stage alone that goes by the name of a preset (`scdv`) would be read as that.
+        if presets::find(&text).is_some() { format!("({text})") } else { text }
     }
 }
 
