@@ -6,7 +6,9 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
 use super::guess;
-use super::input::{TIMES, most_unpacked};
+use super::input::TIMES;
+#[cfg(any(feature = "excel", feature = "parquet"))]
+use super::input::most_unpacked;
 use super::options::{Format, ReadOptions};
 use super::row::{Fault, Fields, Row, Value, Whole, listed};
 use crate::corpus::Document;
