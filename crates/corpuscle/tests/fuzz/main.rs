@@ -1,5 +1,7 @@
 //! Every target of `fuzz/` over its seeds and over some thousands of inputs made of them, the same ones each time: what a fuzzer would try first,
-//! on a stable compiler and in seconds. `CORPUSCLE_FUZZ=N` tries N inputs a target instead, `CORPUSCLE_FUZZ_SEED=S` others. Each input is written to `target/fuzz-NAME` before it is tried, so that one that ends the process is there afterwards.
+//! on a stable compiler and in seconds. `CORPUSCLE_FUZZ=N` tries N inputs a target instead, `CORPUSCLE_FUZZ_SEED=S` others.
+//! Each input is written to `target/fuzz-NAME` before it is tried, so that one that ends the process is
+//! there afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod mutate;

@@ -286,6 +286,7 @@ impl Vote {
             let scores: Vec<Dense> = scores.collect::<Result<_>>()?;
             let share = round as f64 / ROUNDS as f64;
             if round == 1 {
+                // Of all members together; temperatures of members without one another are much alike.
                 alignment.meet(&pooled(&scores, &found.shares)?, temperatures[0]);
             }
             for (member, own) in own.iter().enumerate() {
