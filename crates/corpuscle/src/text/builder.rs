@@ -139,14 +139,22 @@ impl Reading {
 /// The tokens of one view, from words as they stand in the texts.
 fn view(params: &WordsParams, raw: &[RawWords], mut pieces: Vec<Piece>) -> Result<Tokens> {
     let (lexicon, maps) = merge(raw, &Filter::new(params))?;
-    if params.negate > 0 {
+    let copy = |piece: &Piece, place: &mut [u32]| place.copy_from_slice(&piece.ids);
+    let (ids, offsets) = if params.negate > 0 {
         let negations = |words: &RawWords| words.iter().map(|word| is_negation(word, params.tokenizer)).collect();
         let negations: Vec<Vec<bool>> = raw.par_iter().map(negations).collect();
         pieces.par_iter_mut().for_each(|piece| piece.negate(&maps, &negations, params.negate));
-    } else {
+        join(pieces, copy)
+    } else if maps.par_iter().any(|map| map.contains(&DROPPED)) {
         pieces.par_iter_mut().for_each(|piece| piece.renumber(&maps[piece.worker]));
-    }
-    let (ids, offsets) = join(pieces);
+        join(pieces, copy)
+    } else {
+        // No word is left out, so every word has its place already and gets its number on the way there.
+        join(pieces, |piece, place| {
+            let map = &maps[piece.worker];
+            place.iter_mut().zip(&piece.ids).for_each(|(to, word)| *to = map[(word & !AFTER_SIGN) as usize]);
+        })
+    };
     if let Some(chars) = params.chars {
         let (grams, pieces) = Pieces::cut(&lexicon, chars)?;
         return Ok(Tokens::packed(params, grams, ids, offsets, pieces));
@@ -252,8 +260,9 @@ fn cut<S: AsRef<str>>(texts: &[S]) -> Vec<&[S]> {
     pieces
 }
 
-/// All pieces one after the other, and where each document begins; each piece is freed as soon as it is copied.
-fn join(pieces: Vec<Piece>) -> (Vec<u32>, Vec<u64>) {
+/// All pieces one after the other as `write(piece, place)` puts them there, and where each document begins; each piece is freed
+/// as soon as it is written.
+fn join(pieces: Vec<Piece>, write: impl Fn(&Piece, &mut [u32]) + Sync) -> (Vec<u32>, Vec<u64>) {
     let mut offsets = Vec::with_capacity(1 + pieces.iter().map(|piece| piece.lengths.len()).sum::<usize>());
     let mut total = 0;
     offsets.push(total);
@@ -269,7 +278,7 @@ fn join(pieces: Vec<Piece>) -> (Vec<u32>, Vec<u64>) {
         places.push(place);
         rest = tail;
     }
-    places.into_par_iter().zip(pieces).for_each(|(place, piece)| place.copy_from_slice(&piece.ids));
+    places.into_par_iter().zip(pieces).for_each(|(place, piece)| write(&piece, place));
     (ids, offsets)
 }
 

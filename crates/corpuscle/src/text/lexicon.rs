@@ -25,6 +25,26 @@ impl Lexicon {
         lexicon
     }
 
+    /// No words, with room for so many of so many bytes together.
+    pub(crate) fn with_room(words: usize, bytes: usize) -> Self {
+        let mut lexicon = Lexicon::default();
+        lexicon.ends.reserve(words);
+        lexicon.text.reserve(bytes);
+        lexicon
+    }
+
+    /// How many bytes all words have together.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Adds words that come after all others.
+    pub(crate) fn append(&mut self, other: &Lexicon) {
+        let before = self.text.len() as u64;
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends[1..].iter().map(|end| before + end));
+    }
+
     /// Adds a word that comes after all others.
     pub(crate) fn push(&mut self, word: &str) {
         debug_assert!(self.is_empty() || self.term(self.len() as u32 - 1) < word);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::fill::fill;
 use super::row_maker::{RowMaker, TermRows, Weigh};
-use super::select::{Selected, select, select_of};
+use super::select::{Selected, select, select_of, select_words};
 use super::{BinaryParams, CountsParams, TermCounts, Vectorizer, VectorizerModel, Vocabulary};
 use crate::matrix::{Csr, Matrix};
 use crate::params::Params;
@@ -28,9 +28,7 @@ pub struct CountsModel {
 impl CountsParams {
     /// Learns the vocabulary of documents; gives their matrix as well.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(CountsModel, Csr)> {
-        let model = CountsModel::learn(self, tokens, if self.binary { "binary" } else { "counts" }, run)?;
-        let x = model.transform(tokens, run)?;
-        Ok((model, x))
+        CountsModel::fit(self, tokens, if self.binary { "binary" } else { "counts" }, run, |counts| counts)
     }
 
     /// What [`CountsParams::fit`] learns, from counts of the same documents made in parts.
@@ -46,13 +44,37 @@ impl CountsParams {
 
 impl CountsModel {
     pub(super) fn learn_of(params: &CountsParams, counts: &TermCounts, stage: &'static str) -> Result<Self> {
-        let Selected { vocabulary, frequencies } = select_of(counts, params, stage)?;
+        let Selected { vocabulary, frequencies, .. } = select_of(counts, params, stage)?;
         Ok(CountsModel { params: params.clone(), vocabulary, frequencies, documents: counts.n_documents() })
     }
 
-    pub(super) fn learn(params: &CountsParams, tokens: &Tokens, stage: &'static str, run: &Run) -> Result<Self> {
-        let Selected { vocabulary, frequencies } = select(tokens, params, stage, run)?;
-        Ok(CountsModel { params: params.clone(), vocabulary, frequencies, documents: tokens.n_documents() as u64 })
+    /// Learns the terms of documents; gives the model that `make` makes of them, and its matrix of these documents.
+    pub(super) fn fit<M: Weigh>(
+        params: &CountsParams,
+        tokens: &Tokens,
+        stage: &'static str,
+        run: &Run,
+        make: impl FnOnce(CountsModel) -> M,
+    ) -> Result<(M, Csr)> {
+        let model = |Selected { vocabulary, frequencies, .. }| {
+            let documents = tokens.n_documents() as u64;
+            make(CountsModel { params: params.clone(), vocabulary, frequencies, documents })
+        };
+        if params.ngrams > 1 || params.skip > 0 {
+            let model = model(select(tokens, params, stage, run)?);
+            let x = fill(tokens, model.vocabulary(), run, |columns, counts, weights, values| {
+                model.weigh(columns, counts, weights, values);
+            })?;
+            return Ok((model, x));
+        }
+        // Single words are counted once, for the vocabulary and for the matrix.
+        let (mut selected, counted) = select_words(tokens, params, stage, run)?;
+        let columns = std::mem::take(&mut selected.columns);
+        let model = model(selected);
+        let x = counted.weigh(&columns, model.vocabulary().len(), run, |columns, counts, weights, values| {
+            model.weigh(columns, counts, weights, values);
+        })?;
+        Ok((model, x))
     }
 
     /// The matrix of documents; terms that are not in the vocabulary are passed over.
@@ -65,8 +87,8 @@ impl CountsModel {
     /// How often each term of the vocabulary is in each document, whatever the model makes of that: what
     /// [`CountsModel::refit`] starts from.
     pub fn raw_counts(&self, tokens: &Tokens, run: &Run) -> Result<Csr> {
-        fill(tokens, &self.vocabulary, run, |columns, counts, _, values| {
-            values.extend(columns.iter().map(|&column| counts[column as usize] as f32));
+        fill(tokens, &self.vocabulary, run, |_, counts, _, values| {
+            values.iter_mut().zip(counts).for_each(|(value, &count)| *value = count as f32);
         })
     }
 
@@ -157,9 +179,9 @@ impl Weigh for CountsModel {
         &self.vocabulary
     }
 
-    fn weigh(&self, columns: &[u32], counts: &[u32], _weights: &mut Vec<f64>, values: &mut Vec<f32>) {
-        let binary = self.params.binary;
-        values.extend(columns.iter().map(|&column| if binary { 1.0 } else { counts[column as usize] as f32 }));
+    fn weigh(&self, _columns: &[u32], counts: &[u32], _weights: &mut Vec<f64>, values: &mut [f32]) {
+        let value = |count: u32| if self.params.binary { 1.0 } else { count as f32 };
+        values.iter_mut().zip(counts).for_each(|(to, &count)| *to = value(count));
     }
 }
 

@@ -24,9 +24,9 @@ pub trait RowMaker: Send + Sync {
 pub(super) trait Weigh: Send + Sync {
     fn vocabulary(&self) -> &Vocabulary;
 
-    /// Adds the values of a row, given its columns in order; `counts` has the count of a column at its number. `weights` is
-    /// empty, for scratch, and must be left so.
-    fn weigh(&self, columns: &[u32], counts: &[u32], weights: &mut Vec<f64>, values: &mut Vec<f32>);
+    /// Writes the values of a row, given its columns in order and how often each is there. `weights` is empty, for scratch, and must
+    /// be left so.
+    fn weigh(&self, columns: &[u32], counts: &[u32], weights: &mut Vec<f64>, values: &mut [f32]);
 }
 
 /// The row maker of every model of terms.

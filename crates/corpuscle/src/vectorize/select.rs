@@ -1,5 +1,8 @@
 //! Chooses the vocabulary among the grams found, and puts it in order.
 
+use std::mem;
+
+use super::fill::{Counted, count};
 use super::grams::{Grams, Level, NONE};
 use super::vocabulary::{Nodes, Pairs, Vocabulary};
 use super::{Bound, CountsParams, TermCounts};
@@ -10,6 +13,8 @@ use crate::{Error, Result, Run};
 pub(super) struct Selected {
     pub(super) vocabulary: Vocabulary,
     pub(super) frequencies: Vec<u32>,
+    /// The column of each single word of the documents, or none.
+    pub(super) columns: Vec<u32>,
 }
 
 /// Learns the vocabulary of `tokens`.
@@ -18,6 +23,24 @@ pub(super) fn select(tokens: &Tokens, params: &CountsParams, stage: &'static str
     // Knowing all documents, the rare grams need not be counted.
     let grams = super::grams::find(tokens, params.ngrams, params.skip, least, run)?;
     choose(tokens.lexicon(), &grams.levels, &grams.pairs, tokens.n_documents(), least, params, stage)
+}
+
+/// The same for terms that are single words: the documents counted are kept, since their matrix is made of the same counts.
+pub(super) fn select_words(
+    tokens: &Tokens,
+    params: &CountsParams,
+    stage: &'static str,
+    run: &Run,
+) -> Result<(Selected, Counted)> {
+    let least = least(params, tokens.n_documents(), tokens.n_tokens() > 0, stage)?;
+    let mut counted = count(tokens, run)?;
+    // How often a word is there matters only where the most frequent are kept.
+    let counts = if params.max_features.is_some() { counted.totals() } else { vec![0; tokens.n_terms()] };
+    let frequencies = mem::take(&mut counted.frequencies);
+    let levels = [Level { frequencies, counts, ..Level::default() }];
+    let none = Level::default();
+    let selected = choose(tokens.lexicon(), &levels, &none, tokens.n_documents(), least, params, stage)?;
+    Ok((selected, counted))
 }
 
 /// The vocabulary of documents already counted: what [`select`] gives for the same ones.
@@ -87,7 +110,8 @@ fn choose(
         return Err(Error::data(format!("{stage}: more than 4 294 967 294 terms; raise min_df or set max_features")));
     }
     let frequencies = order.iter().map(|&(level, gram)| of(level).frequencies[gram as usize]).collect();
-    Ok(Selected { vocabulary: prune(words, levels, pairs, &order, params.skip), frequencies })
+    let (vocabulary, columns) = prune(words, levels, pairs, &order, params.skip);
+    Ok(Selected { vocabulary, frequencies, columns })
 }
 
 fn nothing_left(params: &CountsParams, stage: &'static str, documents: usize) -> Error {
@@ -129,8 +153,15 @@ fn keep_most_frequent(order: &mut Vec<(usize, u32)>, limit: usize, count: impl F
     *order = places.into_iter().map(|place| order[place]).collect();
 }
 
-/// The vocabulary with the columns in `order`: only the grams that are a column or begin one are kept.
-fn prune(lexicon: &Lexicon, levels: &[Level], pairs: &Level, order: &[(usize, u32)], skip: usize) -> Vocabulary {
+/// The vocabulary with the columns in `order`, where only the grams that are a column or begin one are kept; and the columns of
+/// single words.
+fn prune(
+    lexicon: &Lexicon,
+    levels: &[Level],
+    pairs: &Level,
+    order: &[(usize, u32)],
+    skip: usize,
+) -> (Vocabulary, Vec<u32>) {
     let all = levels.iter().chain([pairs]);
     let mut columns: Vec<Vec<u32>> = all.map(|level| vec![NONE; level.counts.len()]).collect();
     for (&(level, gram), column) in order.iter().zip(0..) {
@@ -179,7 +210,7 @@ fn prune(lexicon: &Lexicon, levels: &[Level], pairs: &Level, order: &[(usize, u3
         let (first, second) = pairs.pair(at);
         kept.push(words[first as usize], words[second as usize], column);
     }
-    Vocabulary::from_parts(lexicon, single, nodes, Pairs::new(kept, skip), order.len())
+    (Vocabulary::from_parts(lexicon, single, nodes, Pairs::new(kept, skip), order.len()), columns.swap_remove(0))
 }
 
 /// The place of each one kept among those kept.

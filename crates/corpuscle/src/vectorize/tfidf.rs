@@ -34,10 +34,7 @@ pub struct TfidfModel {
 impl TfidfParams {
     /// Learns vocabulary and document frequencies; gives the matrix of the fitted documents as well.
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<(TfidfModel, Csr)> {
-        let counts = CountsModel::learn(&self.counts, tokens, "tfidf", run)?;
-        let model = TfidfModel::new(self.clone(), counts);
-        let x = model.transform(tokens, run)?;
-        Ok((model, x))
+        CountsModel::fit(&self.counts, tokens, "tfidf", run, |counts| TfidfModel::new(self.clone(), counts))
     }
 
     /// What [`TfidfParams::fit`] learns, from counts of the same documents made in parts.
@@ -161,10 +158,10 @@ impl Weigh for TfidfModel {
         self.counts.vocabulary()
     }
 
-    fn weigh(&self, columns: &[u32], counts: &[u32], weights: &mut Vec<f64>, values: &mut Vec<f32>) {
-        weights.extend(columns.iter().map(|&column| self.weight(column, counts[column as usize])));
+    fn weigh(&self, columns: &[u32], counts: &[u32], weights: &mut Vec<f64>, values: &mut [f32]) {
+        weights.extend(columns.iter().zip(counts).map(|(&column, &count)| self.weight(column, count)));
         let divisor = self.divisor(weights);
-        values.extend(weights.drain(..).map(|w| (w / divisor) as f32));
+        values.iter_mut().zip(weights.drain(..)).for_each(|(value, weight)| *value = (weight / divisor) as f32);
     }
 }
 
