@@ -10,7 +10,6 @@
 //! The likelihoods come as Σ w_q ln P(w|d), less what is the same for every document, or in the linear form of the SCDV paper,
 //! Σ P(w|q) P(w|d). Only documents with a term of the query are ranked. O(postings of the terms).
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::searcher::{Found, Place, Postings, Searcher};
@@ -119,10 +118,12 @@ impl Scorer {
             (Ranking::Dirichlet { mu }, _) => 1.0 / (mu * share),
             (Ranking::JelinekMercer { lambda }, _) => (1.0 - lambda) / (lambda * share),
         };
+        let (k1, b) = if let Ranking::Bm25 { k1, b } = self.ranking { (k1, b) } else { (0.0, 0.0) };
+        let (short, by_length) = (k1 * (1.0 - b), k1 * b / self.mean_length);
         move |tf: u32, length: u32| {
             let (tf, length) = (f64::from(tf), f64::from(length));
             match (scorer.ranking, scorer.form) {
-                (Ranking::Bm25 { k1, b }, _) => constant * tf / (tf + k1 * (1.0 - b + b * length / scorer.mean_length)),
+                (Ranking::Bm25 { .. }, _) => constant * tf / (tf + (short + by_length * length)),
                 (Ranking::Dirichlet { .. }, Form::Log) => weight * (tf * constant).ln_1p(),
                 (Ranking::Dirichlet { mu }, Form::Linear) => weight * tf / (length + mu),
                 (Ranking::JelinekMercer { .. }, Form::Log) => weight * (tf * constant / length).ln_1p(),
@@ -159,27 +160,30 @@ struct OfSegment {
 impl Searcher {
     /// Scores every document with a term of the query.
     pub(super) fn score(&self, scorer: &Scorer, found: &[Found], run: &Run) -> Scores<'_> {
-        let one = |number: usize| {
+        let one = |&number: &usize| {
             let segment = &self.segments[number];
-            let (mut values, mut touched) = (segment.scratch(), Vec::new());
+            let most =
+                found.iter().map(|found| found.lists[number].docs.len()).sum::<usize>().min(segment.lengths.len());
+            let (mut values, mut touched) = (segment.scratch(), vec![0u32; most + 1]);
+            let mut met = 0;
             for found in found {
                 let part = scorer.part(found);
                 let Postings { docs, counts } = &found.lists[number];
                 for (&doc, &count) in docs.iter().zip(counts) {
                     let (score, length) = (&mut values[doc as usize], segment.lengths[doc as usize]);
                     let part = part(count, length);
-                    // The first term that meets a document starts its sum.
-                    if score.is_nan() {
-                        touched.push(doc);
-                        *score = part;
-                    } else {
-                        *score += part;
-                    }
+                    // The first term that meets a document starts its sum. Written in any case and counted when it was the first:
+                    // no processor foresees which documents have two of the words.
+                    let is_first = score.is_nan();
+                    *score = if is_first { part } else { *score + part };
+                    touched[met] = doc;
+                    met += usize::from(is_first);
                 }
             }
+            touched.truncate(met);
             OfSegment { values, touched }
         };
-        let segments = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
+        let segments = self.each(&self.numbers(), run, one);
         Scores { searcher: self, scorer: *scorer, segments }
     }
 }
@@ -197,10 +201,10 @@ impl Scores<'_> {
         if count == 0 {
             return Vec::new();
         }
-        let one = |number: usize| {
+        let one = |&number: &usize| {
             let segment = &self.searcher.segments[number];
             let OfSegment { values, touched } = &self.segments[number];
-            let most = count.saturating_mul(2).max(1024);
+            let most = count.saturating_mul(2).max(64);
             // Whoever is below the last of the best so far cannot be one of them.
             let (mut best, mut least) = (Vec::new(), f64::NEG_INFINITY);
             for &doc in touched {
@@ -217,7 +221,7 @@ impl Scores<'_> {
             cut(&mut best, count);
             best
         };
-        let segments: Vec<Vec<Ranked>> = run.install(|| (0..self.segments.len()).into_par_iter().map(one).collect());
+        let segments: Vec<Vec<Ranked>> = self.searcher.each(&self.searcher.numbers(), run, one);
         let mut best = segments.concat();
         cut(&mut best, count);
         best.sort_unstable_by(order);

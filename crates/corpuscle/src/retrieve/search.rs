@@ -101,7 +101,7 @@ impl Searcher {
         run: &Run,
     ) -> Result<Vec<Hit>> {
         // Handed to the workers once, not for each step: on a small index that is most of the time.
-        let answer = run.install(|| Asked::new(self, query, vectors, run)?.answer(how, count))?;
+        let answer = self.work(run, || Asked::new(self, query, vectors, run)?.answer(how, count))?;
         // Each text costs unpacking a block of them.
         run.install(|| answer.ranked.par_iter().map(|&mixed| self.hit(&answer, mixed)).collect())
     }
@@ -115,7 +115,7 @@ impl Searcher {
         count: usize,
         run: &Run,
     ) -> Result<Vec<(String, f64)>> {
-        run.install(|| self.named(&Asked::new(self, query, vectors, run)?.answer(how, count)?))
+        self.work(run, || self.named(&Asked::new(self, query, vectors, run)?.answer(how, count)?))
     }
 
     /// The documents of an answer by their ids.

@@ -1,25 +1,27 @@
 //! What is committed in an index, ready to be searched.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use tantivy::columnar::StrColumn;
-use tantivy::postings::Postings as _;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
-use tantivy::{DocSet as _, InvertedIndexReader, ReloadPolicy, SegmentReader, TERMINATED, TantivyDocument, Term};
+use tantivy::{InvertedIndexReader, ReloadPolicy, SegmentReader, TantivyDocument, Term};
 
 use super::index::{Fields, Index, refused};
-use crate::text::WordsParams;
+use crate::text::{Cutter, WordsParams};
 use crate::{Error, Result, Run};
 
 /// Blocks of texts that stay unpacked.
 const CACHED_BLOCKS: usize = 16;
 /// The most ids of a segment that are kept in memory.
 const CACHED_IDS: usize = 1_000_000;
-/// Ids asked for at once from which on all are read.
-const MANY_IDS: usize = 100;
+/// To look up one id costs as much as reading so many in a row, about: from then on, over all queries, all are read.
+const READ_BY_ONE: usize = 64;
+/// With fewer documents a query is answered where it was asked: to hand it to other threads and back takes longer than to answer it.
+const SMALL: u64 = 50_000;
 /// Documents that stay cut into words.
 const CACHED_TERMS: usize = 4096;
 
@@ -30,6 +32,7 @@ type TermCounts = Vec<(String, f64)>;
 pub struct Searcher {
     fields: Fields,
     words: WordsParams,
+    cutter: Cutter,
     pub(super) segments: Vec<Segment>,
     documents: u64,
     tokens: u64,
@@ -53,6 +56,8 @@ pub(super) struct Segment {
     ids: StrColumn,
     /// All ids in byte order, once many were asked for: to look up one costs reading a block of them.
     all_ids: OnceLock<Vec<Box<str>>>,
+    /// How many were asked for so far.
+    asked_ids: AtomicUsize,
     store: StoreReader,
     /// Tokens of each document.
     pub(super) lengths: Vec<u32>,
@@ -79,12 +84,14 @@ impl Segment {
         self.ids.dictionary().term_ord(id).map_err(|e| Error::index(e.to_string()))
     }
 
-    /// The id of a document; `many` when others will be asked for.
-    fn id(&self, doc: u32, many: bool) -> Result<String> {
+    /// The id of a document.
+    fn id(&self, doc: u32) -> Result<String> {
         let failed = |e: std::io::Error| Error::index(e.to_string());
         let lost = || Error::index("a document has no id; make it anew from the documents");
         let place = self.ids.ords().first(doc).ok_or_else(lost)?;
-        if many && self.all_ids.get().is_none() && self.ids.num_terms() <= CACHED_IDS {
+        let ids = self.ids.num_terms();
+        let many = || self.asked_ids.fetch_add(1, Ordering::Relaxed).saturating_mul(READ_BY_ONE) >= ids;
+        if self.all_ids.get().is_none() && ids <= CACHED_IDS && many() {
             let mut all = Vec::with_capacity(self.ids.num_terms());
             let mut stream = self.ids.dictionary().stream().map_err(failed)?;
             while stream.advance() {
@@ -151,6 +158,7 @@ impl Searcher {
                 inverted: reader.inverted_index(index.fields.terms).map_err(refused)?,
                 ids: ids.ok_or_else(|| Error::index("it has no ids; make it anew from the documents"))?,
                 all_ids: OnceLock::new(),
+                asked_ids: AtomicUsize::new(0),
                 store: reader.get_store_reader(CACHED_BLOCKS).map_err(|e| Error::index(e.to_string()))?,
                 numbers: column("number")?,
                 lengths,
@@ -159,8 +167,27 @@ impl Searcher {
             });
         }
         let words = index.about().words.clone();
+        let cutter = Cutter::new(&words)?;
         let (frequencies, cut) = (Mutex::default(), Mutex::default());
-        Ok(Searcher { fields: index.fields, words, segments, documents, tokens, frequencies, cut })
+        Ok(Searcher { fields: index.fields, words, cutter, segments, documents, tokens, frequencies, cut })
+    }
+
+    /// Does the work of a query: on the workers of `run`, or here where there are few documents.
+    pub(super) fn work<R: Send>(&self, run: &Run, work: impl FnOnce() -> R + Send) -> R {
+        if self.documents < SMALL { work() } else { run.install(work) }
+    }
+
+    /// `work` of each of several things, shared out where there are many documents.
+    pub(super) fn each<T: Sync, R: Send>(&self, things: &[T], run: &Run, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+        match self.documents < SMALL || things.len() < 2 {
+            true => things.iter().map(work).collect(),
+            false => run.install(|| things.par_iter().map(&work).collect()),
+        }
+    }
+
+    /// The numbers of the segments.
+    pub(super) fn numbers(&self) -> Vec<usize> {
+        (0..self.segments.len()).collect()
     }
 
     /// How many documents there are.
@@ -177,7 +204,7 @@ impl Searcher {
     pub fn terms_of(&self, text: &str) -> Result<Vec<(String, f64)>> {
         let mut terms: Vec<(String, f64)> = Vec::new();
         let mut places: FxHashMap<String, usize> = FxHashMap::default();
-        for word in self.words.tokens_of(text)? {
+        for word in self.cutter.terms(text) {
             match places.get(&word) {
                 Some(&place) => terms[place].1 += 1.0,
                 None => {
@@ -210,16 +237,25 @@ impl Searcher {
 
     fn postings(&self, segment: &Segment, term: &str) -> Result<Postings> {
         let term = Term::from_field_text(self.fields.terms, term);
-        let list = segment.inverted.read_postings(&term, IndexRecordOption::WithFreqs);
+        let list = segment.inverted.read_block_postings(&term, IndexRecordOption::WithFreqs);
         let Some(mut list) = list.map_err(|e| Error::index(e.to_string()))? else { return Ok(Postings::default()) };
         let size = list.doc_freq() as usize;
         let mut found = Postings { docs: Vec::with_capacity(size), counts: Vec::with_capacity(size) };
         let alive = segment.reader.alive_bitset();
-        while list.doc() != TERMINATED {
-            let doc = list.doc();
-            if alive.is_none_or(|alive| alive.is_alive(doc)) {
-                found.docs.push(doc);
-                found.counts.push(list.term_freq());
+        while list.block_len() > 0 {
+            let (docs, counts) = (list.docs(), list.freqs());
+            match alive {
+                None if docs.len() == counts.len() => {
+                    found.docs.extend_from_slice(docs);
+                    found.counts.extend_from_slice(counts);
+                }
+                _ => {
+                    let is_alive = |doc: u32| alive.is_none_or(|alive| alive.is_alive(doc));
+                    for (&doc, &count) in docs.iter().zip(counts).filter(|&(&doc, _)| is_alive(doc)) {
+                        found.docs.push(doc);
+                        found.counts.push(count);
+                    }
+                }
             }
             list.advance();
         }
@@ -235,7 +271,7 @@ impl Searcher {
             let occurrences = lists.iter().flat_map(|list| &list.counts).map(|&count| u64::from(count)).sum();
             Ok(Found { term: term.clone(), weight: *weight, lists, documents, occurrences })
         };
-        let found: Result<Vec<Found>> = run.install(|| query.par_iter().map(one).collect());
+        let found: Result<Vec<Found>> = self.each(query, run, one).into_iter().collect();
         Ok(found?.into_iter().filter(|found| found.occurrences > 0 && found.weight != 0.0).collect())
     }
 
@@ -252,8 +288,7 @@ impl Searcher {
             }
             Ok(sum)
         };
-        let counts: Result<Vec<u64>> = run.install(|| terms.par_iter().map(one).collect());
-        let counts = counts?;
+        let counts = self.each(terms, run, one).into_iter().collect::<Result<Vec<u64>>>()?;
         let mut cache = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner);
         terms.iter().zip(&counts).for_each(|(term, &count)| {
             cache.insert((*term).to_string(), count);
@@ -300,13 +335,12 @@ impl Searcher {
 
     /// The ids of documents.
     pub(super) fn ids_of(&self, places: &[Place]) -> Result<Vec<String>> {
-        let many = places.len() >= MANY_IDS;
-        places.iter().map(|place| self.segments[place.segment as usize].id(place.doc, many)).collect()
+        places.iter().map(|&place| self.id_at(place)).collect()
     }
 
     /// The id of a document.
     pub(super) fn id_at(&self, place: Place) -> Result<String> {
-        self.segments[place.segment as usize].id(place.doc, false)
+        self.segments[place.segment as usize].id(place.doc)
     }
 
     /// Where the document with an id is.

@@ -14,7 +14,7 @@ use tantivy::directory::TerminatingWrite as _;
 use tantivy::fieldnorm::FieldNormsSerializer;
 use tantivy::index::{Segment, SegmentComponent, SegmentMeta};
 use tantivy::postings::InvertedIndexSerializer;
-use tantivy::schema::{OwnedValue, Schema};
+use tantivy::schema::{Field, OwnedValue, Schema};
 use tantivy::store::StoreWriter;
 
 use super::index::{Fields, failed, refused};
@@ -38,6 +38,8 @@ pub(super) struct Begun {
     fields: Fields,
     schema: Schema,
     store: StoreWriter,
+    /// The document under way as the store takes it; one map for all, because to make one takes longer than to store the document.
+    stored: BTreeMap<Field, OwnedValue>,
     tokens: TokensBuilder,
     ids: Vec<String>,
     /// The number of its first document; the others follow.
@@ -64,6 +66,7 @@ impl Begun {
             room: if words.is_plain() { WORDS } else { PIECES },
             tokens: words.builder(&run.quiet())?,
             store: store.map_err(|e| failed(&e))?,
+            stored: BTreeMap::new(),
             schema: index.schema(),
             ids: Vec::new(),
             run: run.clone(),
@@ -80,8 +83,8 @@ impl Begun {
         for document in documents {
             self.room = self.room.saturating_sub(document.text.len() + EACH);
             self.ids.push(document.id);
-            let stored = BTreeMap::from([(self.fields.text, OwnedValue::Str(document.text))]);
-            self.store.store(&stored, &self.schema).map_err(|e| failed(&e))?;
+            self.stored.insert(self.fields.text, OwnedValue::Str(document.text));
+            self.store.store(&self.stored, &self.schema).map_err(|e| failed(&e))?;
         }
         Ok(())
     }

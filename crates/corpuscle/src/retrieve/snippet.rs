@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::Result;
-use crate::text::WordsParams;
+use crate::text::{Cutter, WordsParams};
 
 /// Words of a text that are looked at: enough to find a good place, however long it is.
 const MOST_WORDS: usize = 5000;
@@ -24,8 +24,9 @@ impl Snippet {
     pub fn of(text: &str, terms: &[String], words: &WordsParams, width: usize) -> Result<Self> {
         let pieces: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
         let mut found: Vec<Option<usize>> = Vec::with_capacity(pieces.len());
+        let cutter = Cutter::new(words)?;
         for piece in &pieces {
-            let tokens = words.tokens_of(piece)?;
+            let tokens = cutter.terms(piece);
             found.push(terms.iter().position(|term| tokens.contains(term)));
         }
         let width = width.max(1);

@@ -48,6 +48,7 @@ pub use builder::TokensBuilder;
 pub use chars::{Chars, CharsParams};
 pub use lexicon::Lexicon;
 pub(crate) use marks::is_position;
+pub(crate) use one_text::Cutter;
 pub use packed::PackedTokens;
 pub use params::{Tokenizer, WordsParams};
 pub(crate) use reader::{Reader, UNKNOWN};

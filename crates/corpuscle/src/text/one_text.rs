@@ -7,6 +7,8 @@ use super::WordsParams;
 use super::filter::Filter;
 use super::marks::{ends_clause, is_negation, positions, write_negated};
 use super::scan::Scanner;
+use crate::Result;
+use crate::params::Params;
 
 /// Reads one text after the other.
 pub(super) struct OneText {
@@ -61,5 +63,26 @@ impl OneText {
             }
         });
         positions(&first, &last, visit);
+    }
+}
+
+/// Cuts one text after the other into terms; what does not change from text to text (a table of stop words) is made once.
+pub(crate) struct Cutter {
+    params: WordsParams,
+    filter: Filter,
+}
+
+impl Cutter {
+    /// A cutter of texts into the terms of `params`, views left aside.
+    pub(crate) fn new(params: &WordsParams) -> Result<Self> {
+        params.check()?;
+        Ok(Cutter { params: params.alone(), filter: Filter::new(params) })
+    }
+
+    /// The terms of a text.
+    pub(crate) fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        OneText::new(&self.params).read(text, &self.filter, |term| terms.push(term.to_string()));
+        terms
     }
 }

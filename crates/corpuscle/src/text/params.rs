@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::builder::TokensBuilder;
 use super::chars::Chars;
-use super::filter::Filter;
-use super::one_text::OneText;
+use super::one_text::Cutter;
 use super::{Stemmer, Stop, Strip, Tokens};
 use crate::params::{Checks, Param, Params};
 use crate::{Result, Run, param};
@@ -123,10 +122,7 @@ impl WordsParams {
 
     /// The tokens of one text, as [`WordsParams::tokenize`] would give them, views left aside.
     pub fn tokens_of(&self, text: &str) -> Result<Vec<String>> {
-        self.check()?;
-        let mut words = Vec::new();
-        OneText::new(self).read(text, &Filter::new(self), |term| words.push(term.to_string()));
-        Ok(words)
+        Ok(Cutter::new(self)?.terms(text))
     }
 
     /// The same without its views.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::TopicTable;
 use crate::Result;
-use crate::text::WordsParams;
+use crate::text::{Cutter, WordsParams};
 
 /// A word and its senses, most probable first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -79,9 +79,10 @@ pub fn examples(
     count: usize,
 ) -> Result<()> {
     let rows: std::collections::HashMap<&str, usize> = table.words().iter().map(String::as_str).zip(0..).collect();
+    let cutter = Cutter::new(words)?;
     for text in texts {
         for sentence in sentences(text.as_ref()) {
-            let tokens = words.tokens_of(sentence)?;
+            let tokens = cutter.terms(sentence);
             // One or two words are no context, and hundreds no sentence.
             if !(4..=60).contains(&tokens.len()) {
                 continue;
