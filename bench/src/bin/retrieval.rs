@@ -72,12 +72,14 @@ fn main() -> anyhow::Result<()> {
         write_words(folder, &all, &queries, &recipe)?;
     }
     let text: usize = all.iter().map(|document| document.text.len()).sum();
+    let count = all.len();
+    let learnt: Vec<Document> = all.iter().take(LEARNT).cloned().collect();
     let place = std::env::temp_dir().join(format!("corpuscle-bench-{}", std::process::id()));
     let started = Instant::now();
     let index = Index::create(&place, recipe.words())?;
     let mut writer = index.writer(&run)?;
-    for document in &all {
-        writer.add(document.clone())?;
+    for document in all {
+        writer.add(document)?;
     }
     writer.commit()?;
     let seconds = started.elapsed().as_secs_f64();
@@ -85,7 +87,7 @@ fn main() -> anyhow::Result<()> {
     let opening = Instant::now();
     let searcher = Index::open(&place)?.searcher()?;
     let mut result = json!({
-        "documents": all.len(), "text_bytes": text, "index_seconds": seconds, "mb_per_second": text as f64 / 1e6 / seconds,
+        "documents": count, "text_bytes": text, "index_seconds": seconds, "mb_per_second": text as f64 / 1e6 / seconds,
         "index_bytes": bytes, "index_of_text": bytes as f64 / text as f64, "open_seconds": opening.elapsed().as_secs_f64(),
     });
     result["words"] = timed(&searcher, &queries, None, &args, &run)?;
@@ -98,7 +100,7 @@ fn main() -> anyhow::Result<()> {
     }
     if !args.vectors.is_empty() {
         let recipe = Recipe::parse(&format!("{} | {}", args.words, args.vectors))?;
-        let learnt = all.iter().take(LEARNT).cloned().map(Ok);
+        let learnt = learnt.into_iter().map(Ok);
         let model = recipe.fit(&Corpus::read(learnt, recipe.words(), &run)?, &run)?;
         let started = Instant::now();
         let vectors = Vectors::of(&searcher, model, &run)?;

@@ -76,7 +76,7 @@ fn both(
     draws: usize,
     run: &Run,
 ) -> anyhow::Result<Vec<LabelCurve>> {
-    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: false, validation: Vec::new() };
+    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: false, validation: Vec::new(), at_once: 1 };
     let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
     let random = tuned_label_curves(&systems, &parts.documents, &parts.split, &asked, run)?;
     let suggested = active_label_curves(recipes, &parts.documents, &parts.split, &asked, BATCH, run)?;

@@ -19,11 +19,12 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
+use super::at_once::at_once;
 use super::compare::{Outcome, Tokenised, measure, timed};
 use super::significance::mean_and_deviation;
 use super::splits::Split;
@@ -82,6 +83,9 @@ pub struct LabelDraws {
     /// Rows of the training part, by their place in it, whose labels are never learnt from and only say which of several
     /// candidates is taken; needed where there are several. With all labels left, the one taken learns from these too.
     pub validation: Vec<usize>,
+    /// Draws that are fitted at the same time, each then by fewer threads: for whoever does not ask for times. Not for more than one
+    /// on a thread of the run's own workers.
+    pub at_once: usize,
 }
 
 /// `count` of the labelled rows, drawn at random, ascending. With `each_class` every class keeps at least one document when
@@ -117,7 +121,7 @@ pub fn label_curves(
     run: &Run,
 ) -> Result<Vec<LabelCurve>> {
     let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
-    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: true, validation: Vec::new() };
+    let asked = LabelDraws { counts: counts.to_vec(), draws, each_class: true, validation: Vec::new(), at_once: 1 };
     tuned_label_curves(&systems, documents, split, &asked, run)
 }
 
@@ -143,7 +147,8 @@ pub fn tuned_label_curves(
     let first = &systems[0][0];
     let labels = corpora.corpus(first, documents, &run.quiet())?.labels.select(&split.train);
     let kept = random_rows(&labels, &counts, asked, run);
-    curves_of(systems, documents, split, &Kept { rows: &kept, counts: &counts, validation }, &mut corpora, run)
+    let kept = Kept { rows: &kept, counts: &counts, validation, at_once: asked.at_once };
+    curves_of(systems, documents, split, &kept, &mut corpora, run)
 }
 
 /// Like [`label_curves`], but the labels are those of documents that are suggested ([`Suggester`](super::Suggester)): the labelled
@@ -171,7 +176,8 @@ pub fn active_label_curves(
     let kept = suggested_rows(&train, &counts, asked.draws, batch, run)?;
     drop(train);
     let systems: Vec<Vec<Recipe>> = recipes.iter().map(|recipe| vec![recipe.clone()]).collect();
-    curves_of(&systems, documents, split, &Kept { rows: &kept, counts: &counts, validation: &[] }, &mut corpora, run)
+    let kept = Kept { rows: &kept, counts: &counts, validation: &[], at_once: asked.at_once };
+    curves_of(&systems, documents, split, &kept, &mut corpora, run)
 }
 
 /// The labelled rows of every draw of every point.
@@ -179,6 +185,7 @@ struct Kept<'a> {
     rows: &'a [Vec<Vec<usize>>],
     counts: &'a [usize],
     validation: &'a [usize],
+    at_once: usize,
 }
 
 /// Rows drawn by chance, none of those to validate on.
@@ -278,12 +285,12 @@ impl Candidate {
         (number, recipe): (usize, &Recipe),
         corpus: &Corpus,
         split: &Split,
-        Kept { rows, counts, validation }: &Kept<'_>,
+        Kept { rows, counts, validation, at_once: several }: &Kept<'_>,
         choosing: bool,
         run: &Run,
     ) -> Result<Self> {
         let quiet = run.quiet();
-        let mut train = corpus.select(&split.train)?;
+        let train = corpus.select(&split.train)?;
         let test = corpus.select(&split.test)?;
         let held_rows: Vec<usize> = validation.iter().map(|&place| split.train[place]).collect();
         let held = if choosing { Some(corpus.select(&held_rows)?) } else { None };
@@ -296,47 +303,64 @@ impl Candidate {
             }
             Some(_) => (None, 0.0),
         };
-        let mut fit = |kept: &[usize]| {
+        let fit = |kept: &[usize], train: &mut Corpus| {
             train.labels = labels.only(kept);
             timed(&quiet, || match &shared {
-                Some(represented) => recipe.fit_classifier(represented, &train, &quiet),
-                None => recipe.fit(&train, &quiet),
+                Some(represented) => recipe.fit_classifier(represented, train, &quiet),
+                None => recipe.fit(train, &quiet),
             })
         };
         // What a shared representation makes of rows is the same in every draw.
-        let (mut test_x, mut held_x) = (None, None);
-        let represented = |x: &mut Option<Arc<Matrix>>, model: &Model, tokens: &Tokens| -> Result<Arc<Matrix>> {
-            match x {
-                Some(x) if shared.is_some() => Ok(Arc::clone(x)),
-                _ => Ok(Arc::clone(x.insert(Arc::new(model.represent(tokens, &quiet)?)))),
+        let (test_x, held_x) = (Mutex::new(None), Mutex::new(None));
+        let represented = |x: &Mutex<Option<Arc<Matrix>>>, model: &Model, tokens: &Tokens| -> Result<Arc<Matrix>> {
+            if shared.is_none() {
+                return Ok(Arc::new(model.represent(tokens, &quiet)?));
+            }
+            // Held while it is worked out: who comes meanwhile waits and need not do it again.
+            let mut x = x.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*x {
+                Some(x) => Ok(Arc::clone(x)),
+                None => Ok(Arc::clone(x.insert(Arc::new(model.represent(tokens, &quiet)?)))),
             }
         };
-        let mut points = Vec::with_capacity(counts.len());
-        let mut right = Vec::with_capacity(counts.len());
-        for (&count, draws) in counts.iter().zip(*rows) {
-            let mut point = CurvePoint { labels: count, draws: Vec::new(), chosen: Vec::new() };
-            let mut right_of_draws = Vec::new();
-            for kept in draws {
-                run.check()?;
-                let mut fitted = None;
-                if let Some(held) = &held {
-                    let (model, seconds) = fit(kept)?;
-                    let x = represented(&mut held_x, &model, &held.tokens)?;
-                    right_of_draws.push(measure(&model, &x, &held.labels, 0.0, &quiet)?.0.accuracy);
-                    point.chosen.push(number);
-                    fitted = Some((model, seconds));
-                }
-                // With all labels left the validation rows are learnt from too.
-                let (model, seconds) = match fitted.filter(|_| count < all.len() || kept.len() == all.len()) {
-                    Some(fitted) => fitted,
-                    None => fit(if count < all.len() { kept } else { &all })?,
-                };
-                let x = represented(&mut test_x, &model, &test.tokens)?;
-                point.draws.push(measure(&model, &x, &test.labels, seconds, &quiet)?.0);
-                run.advance(1);
+        // The outcome of a draw, and its accuracy on the validation rows where there is something to choose.
+        let one = |count: usize, kept: &[usize], train: &mut Corpus| -> Result<(Outcome, Option<f64>)> {
+            run.check()?;
+            let (mut fitted, mut right) = (None, None);
+            if let Some(held) = &held {
+                let (model, seconds) = fit(kept, train)?;
+                let x = represented(&held_x, &model, &held.tokens)?;
+                right = Some(measure(&model, &x, &held.labels, 0.0, &quiet)?.0.accuracy);
+                fitted = Some((model, seconds));
             }
-            points.push(point);
-            right.push(right_of_draws);
+            // With all labels left the validation rows are learnt from too.
+            let (model, seconds) = match fitted.filter(|_| count < all.len() || kept.len() == all.len()) {
+                Some(fitted) => fitted,
+                None => fit(if count < all.len() { kept } else { &all }, train)?,
+            };
+            let x = represented(&test_x, &model, &test.tokens)?;
+            let outcome = measure(&model, &x, &test.labels, seconds, &quiet)?.0;
+            run.advance(1);
+            Ok((outcome, right))
+        };
+        let draws = |(point, draws): (usize, &Vec<Vec<usize>>)| (0..draws.len()).map(move |draw| (point, draw));
+        let jobs: Vec<(usize, usize)> = rows.iter().enumerate().flat_map(draws).collect();
+        let done = at_once(
+            jobs.len(),
+            *several,
+            || train.clone(),
+            |job, train| {
+                let (point, draw) = jobs[job];
+                one(counts[point], &rows[point][draw], train)
+            },
+        )?;
+        let point = |&labels: &usize| CurvePoint { labels, draws: Vec::new(), chosen: Vec::new() };
+        let mut points: Vec<CurvePoint> = counts.iter().map(point).collect();
+        let mut right: Vec<Vec<f64>> = vec![Vec::new(); counts.len()];
+        for ((point, _), (outcome, accuracy)) in jobs.into_iter().zip(done) {
+            points[point].draws.push(outcome);
+            right[point].extend(accuracy);
+            points[point].chosen.extend(accuracy.map(|_| number));
         }
         Ok(Candidate { curve: LabelCurve { recipe: recipe.to_string(), represent_seconds, points }, right })
     }
@@ -416,13 +440,15 @@ mod tests {
             draws: 2,
             each_class: true,
             validation: (0..split.train.len()).step_by(4).collect(),
+            at_once: 1,
         };
         let alone = |rank: usize| {
             tuned_label_curves(&[vec![recipe(rank)]], &documents, &split, &asked, &run).unwrap().remove(0)
         };
         // One direction cannot tell eight classes apart, wherever it stands in the list.
         let both = vec![recipe(1), recipe(30)];
-        let tuned = tuned_label_curves(&[both], &documents, &split, &asked, &run).unwrap().remove(0);
+        let several = LabelDraws { at_once: 3, ..asked.clone() };
+        let tuned = tuned_label_curves(&[both], &documents, &split, &several, &run).unwrap().remove(0);
         let good = alone(30);
         for (tuned, good) in tuned.points.iter().zip(&good.points) {
             assert!(tuned.chosen.iter().all(|&chosen| chosen == 1));

@@ -1,5 +1,6 @@
 //! Recipes against each other on the same splits, and whether the difference is more than chance.
 
+mod at_once;
 mod compare;
 mod label_curve;
 mod memory;

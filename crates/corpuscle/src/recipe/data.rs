@@ -18,7 +18,7 @@ const BATCH_BYTES: usize = 4 << 20;
 pub(super) const NO_DOCUMENTS: &str = "there are no documents: the data are empty, or a filter left none";
 
 /// A tokenised corpus with its labels and weights.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Corpus {
     /// The words of every document.
     pub tokens: Tokens,

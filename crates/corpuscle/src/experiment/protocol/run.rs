@@ -1,8 +1,6 @@
 //! Running a protocol.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -10,6 +8,7 @@ use super::looks::FirstDraw;
 use super::topic_looks::{SensesFound, TopicsFound};
 use super::{Claim, Draw, Figure, Protocol, Sprinkling};
 use crate::corpus::{Document, Labels, hold_out};
+use crate::experiment::at_once::at_once;
 use crate::experiment::compare::{Outcome, Tokenised};
 use crate::experiment::label_curve::{CurvePoint, LabelDraws, tuned_label_curves};
 use crate::experiment::significance::{TTest, mean_and_deviation, paired_t_test};
@@ -232,38 +231,20 @@ impl Protocol {
         })
     }
 
-    /// Every draw in its order. Draws know nothing of each other, so several are made at once: what cannot be shared out within one
-    /// (a solver that visits documents in turn) leaves no worker idle. Where times are asked for they are made one after another.
+    /// Every draw in its order, several at once. Where times are asked for they are made one after another.
     fn each_draw(&self, from: &Drawn<'_>, runs: usize, run: &Run) -> Result<Vec<DrawDone>> {
-        let is_timed = self.figures.iter().any(|figure| figure.is_time());
-        let at_once = if is_timed { 1 } else { run.threads().min(runs) };
-        let next = AtomicUsize::new(0);
-        let draws = Mutex::new(Vec::new());
-        let work = || {
-            let mut corpora = Tokenised::default();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= runs {
-                    return;
-                }
-                // Stages of several draws would show through one another.
-                let inner = if at_once > 1 { run.quiet() } else { run.clone() };
-                let inner = inner.with_seed(run.seed().wrapping_add(number as u64)).sharing();
-                let draw = self.one_draw(from, number as u64, &mut corpora, [run, &inner]);
-                if draw.is_err() {
-                    next.store(runs, Ordering::Relaxed);
-                }
-                draws.lock().unwrap_or_else(PoisonError::into_inner).push((number, draw));
-            }
-        };
-        if at_once <= 1 {
-            work();
-        } else {
-            std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
-        }
-        let mut draws = draws.into_inner().unwrap_or_else(PoisonError::into_inner);
-        draws.sort_by_key(|&(number, _)| number);
-        draws.into_iter().map(|(_, draw)| draw).collect()
+        let several = self.at_once(run).min(runs) > 1;
+        at_once(runs, self.at_once(run), Tokenised::default, |number, corpora| {
+            // Stages of several draws would show through one another.
+            let inner = if several { run.quiet() } else { run.clone() };
+            let inner = inner.with_seed(run.seed().wrapping_add(number as u64)).sharing();
+            self.one_draw(from, number as u64, corpora, [run, &inner])
+        })
+    }
+
+    /// How many draws are made at the same time.
+    fn at_once(&self, run: &Run) -> usize {
+        if self.figures.iter().any(|figure| figure.is_time()) { 1 } else { run.threads() }
     }
 
     /// Every system on one draw; the first run is told of progress, the second does the work.
@@ -331,7 +312,7 @@ impl Protocol {
             let parsed = |list: &Vec<(String, Chosen)>| list.iter().map(|(recipe, _)| Recipe::parse(recipe)).collect();
             let systems = candidates.iter().map(parsed).collect::<Result<Vec<Vec<Recipe>>>>()?;
             let (each_class, validation) = (self.each_class, validation.clone());
-            let asked = LabelDraws { counts, draws: runs, each_class, validation };
+            let asked = LabelDraws { counts, draws: runs, each_class, validation, at_once: self.at_once(run) };
             let curves = tuned_label_curves(&systems, documents, &split, &asked, run)?;
             for place in 0..asked.counts.len() {
                 let labels = curves.first().map(|curve| curve.points[place].labels as f64);
