@@ -83,8 +83,8 @@ pub struct LabelDraws {
     /// Rows of the training part, by their place in it, whose labels are never learnt from and only say which of several
     /// candidates is taken; needed where there are several. With all labels left, the one taken learns from these too.
     pub validation: Vec<usize>,
-    /// Draws that are fitted at the same time, each then by fewer threads: for whoever does not ask for times. Not for more than one
-    /// on a thread of the run's own workers.
+    /// How many draws are fitted at the same time, each by its share of the threads. More than one makes the times of fitting
+    /// meaningless, and must not be asked for from within the run's own workers.
     pub at_once: usize,
 }
 

@@ -100,7 +100,7 @@ impl Searcher {
         count: usize,
         run: &Run,
     ) -> Result<Vec<Hit>> {
-        // Handed to the workers once, not for each step: on a small index that is most of the time.
+        // Handed over once, if at all, not for each step: to wait for another thread takes as long as many of the steps.
         let answer = self.work(run, || Asked::new(self, query, vectors, run)?.answer(how, count))?;
         // Each text costs unpacking a block of them.
         run.install(|| answer.ranked.par_iter().map(|&mixed| self.hit(&answer, mixed)).collect())

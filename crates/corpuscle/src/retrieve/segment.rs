@@ -38,7 +38,7 @@ pub(super) struct Begun {
     fields: Fields,
     schema: Schema,
     store: StoreWriter,
-    /// The document under way as the store takes it; one map for all, because to make one takes longer than to store the document.
+    /// The document under way as the store takes it; one map for all, its values replaced, so that none is made and dropped for each.
     stored: BTreeMap<Field, OwnedValue>,
     tokens: TokensBuilder,
     ids: Vec<String>,

@@ -25,7 +25,7 @@ pub(super) struct Interner {
 
 impl Interner {
     /// The number of the word `padded[start..end]`; `padded` goes on for at least 16 bytes after it.
-    #[inline(always)]
+    #[inline]
     pub(super) fn id(&mut self, padded: &str, start: usize, end: usize) -> u32 {
         let length = end - start;
         if length > PADDING {
@@ -35,16 +35,12 @@ impl Interner {
         let hash = hash_key(key);
         match self.short.find(hash, |&(other, _)| other == key) {
             Some(&(_, id)) => id,
-            None => self.new_short(&padded[start..end], key, hash),
+            None => {
+                let id = push(&mut self.text, &mut self.ends, &padded[start..end]);
+                self.short.insert_unique(hash, (key, id), |&(key, _)| hash_key(key));
+                id
+            }
         }
-    }
-
-    /// Apart, so that finding a word stays short enough to be part of the loop over words.
-    #[cold]
-    fn new_short(&mut self, word: &str, key: Key, hash: u64) -> u32 {
-        let id = push(&mut self.text, &mut self.ends, word);
-        self.short.insert_unique(hash, (key, id), |&(key, _)| hash_key(key));
-        id
     }
 
     #[cold]

@@ -19,6 +19,13 @@ pub(super) const DROPPED: u32 = u32::MAX;
 pub(super) const MOST_WORDS: usize = 1 << 31;
 pub(super) const TOO_MANY_WORDS: &str = "more than 2 147 483 647 distinct words";
 
+/// One for each first byte.
+const BUCKETS: usize = 256;
+/// Buckets with more words are sorted by several threads: the words of some scripts all begin with one byte.
+const LARGE: usize = 1 << 15;
+/// How many bytes of a word an entry has.
+const FIRST: usize = 16;
+
 /// The words of one worker after filtering: word `id` of the worker is `text[starts[id]..starts[id + 1]]`, and is left
 /// out when that is empty.
 struct Words<'a> {
@@ -69,12 +76,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// One for each first byte.
-const BUCKETS: usize = 256;
-
-/// Buckets with more words are sorted by several threads: the words of some scripts all begin with one byte.
-const LARGE: usize = 1 << 15;
-
 /// A word to be put in order. Its first 16 bytes as a big-endian number decide nearly every comparison without going
 /// to the text, and are all of nearly every word.
 #[derive(Clone, Copy, Default)]
@@ -124,7 +125,7 @@ pub(super) fn merge(raw: &[RawWords], filter: &Filter) -> Result<(Lexicon, Vec<V
 
 /// Puts the words of all workers that begin with `byte` in order and numbers them.
 fn number(byte: usize, workers: &[Words<'_>], dealt: &[(Vec<Entry>, Vec<usize>)]) -> Bucket {
-    let own = |(entries, starts): &'_ (Vec<Entry>, Vec<usize>)| starts[byte]..starts[byte + 1].min(entries.len());
+    let own = |(_, starts): &(Vec<Entry>, Vec<usize>)| starts[byte]..starts[byte + 1];
     let mut entries: Vec<Entry> = Vec::with_capacity(dealt.iter().map(|part| own(part).len()).sum());
     for (part, worker) in dealt.iter().zip(0..) {
         entries.extend(part.0[own(part)].iter().map(|&entry| Entry { worker, ..entry }));
@@ -154,9 +155,6 @@ fn number(byte: usize, workers: &[Words<'_>], dealt: &[(Vec<Entry>, Vec<usize>)]
     }
     Bucket { lexicon, numbers }
 }
-
-/// How many bytes of a word an entry has.
-const FIRST: usize = 16;
 
 fn first_bytes(word: &str) -> u128 {
     let mut first = [0; FIRST];

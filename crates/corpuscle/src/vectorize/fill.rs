@@ -19,7 +19,7 @@ pub(super) const PIECE: usize = 512;
 pub(super) struct Rows {
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<f32>,
-    pub(super) lengths: Vec<usize>,
+    pub(super) lengths: Vec<u32>,
 }
 
 /// Counts the terms of one document after the other: a counter for each column, and a bit for those of the document under way.
@@ -184,34 +184,16 @@ impl Counted {
         weigh: impl Fn(&[u32], &[u32], &mut Vec<f64>, &mut [f32]) + Sync,
     ) -> Result<Csr> {
         run.install(|| {
-            // How long each row becomes says where it stands, so that its values are written once.
-            let lengths = |piece: &CountedRows| piece.lengths_of(columns);
-            let lengths: Vec<Vec<u32>> = self.pieces.par_iter().map(lengths).collect();
-            let mut indptr = Vec::with_capacity(1 + lengths.iter().map(Vec::len).sum::<usize>());
-            indptr.push(0u64);
-            let mut total = 0;
-            for &length in lengths.iter().flatten() {
-                total += u64::from(length);
-                indptr.push(total);
-            }
-            let (mut indices, mut values) = (vec![0u32; total as usize], vec![0f32; total as usize]);
-            let mut rest = (&mut indices[..], &mut values[..]);
-            let mut places = Vec::with_capacity(lengths.len());
-            for (piece, lengths) in self.pieces.into_iter().zip(lengths) {
-                let entries = lengths.iter().map(|&length| length as usize).sum();
-                let (columns, after) = rest.0.split_at_mut(entries);
-                let (values, tail) = rest.1.split_at_mut(entries);
-                places.push((piece, lengths, columns, values));
-                rest = (after, tail);
-            }
-            places.into_par_iter().try_for_each_init(Vec::new, |weights, (piece, lengths, indices, values)| {
+            let with_lengths = |piece: CountedRows| (piece.lengths_of(columns), piece);
+            let pieces = self.pieces.into_par_iter().map(with_lengths).collect();
+            lay_out(cols, pieces, |piece, lengths, indices, values| {
                 run.check()?;
-                piece.weigh(columns, &lengths, indices, values, |columns, counts, values| {
-                    weigh(columns, counts, weights, values);
+                let mut weights = Vec::new();
+                piece.weigh(columns, lengths, indices, values, |columns, counts, values| {
+                    weigh(columns, counts, &mut weights, values);
                 });
                 Ok(())
-            })?;
-            Ok(Csr::from_parts(cols, indptr, indices, values))
+            })
         })
     }
 }
@@ -290,36 +272,49 @@ pub(super) fn fill(
                     }
                     let before = rows.columns.len();
                     counter.finish(&weigh, &mut rows.columns, &mut rows.values);
-                    rows.lengths.push(rows.columns.len() - before);
+                    rows.lengths.push((rows.columns.len() - before) as u32);
                 }
                 Ok(rows)
             })
             .collect();
-        Ok(join(vocabulary.len(), rows?))
+        join(vocabulary.len(), rows?)
     })
 }
 
 /// All rows in one matrix; each piece is freed as soon as it is copied.
-pub(super) fn join(cols: usize, pieces: Vec<Rows>) -> Csr {
-    let mut indptr = Vec::with_capacity(1 + pieces.iter().map(|rows| rows.lengths.len()).sum::<usize>());
-    let mut total = 0;
-    indptr.push(0);
-    for length in pieces.iter().flat_map(|rows| &rows.lengths) {
-        total += length;
-        indptr.push(total as u64);
+pub(super) fn join(cols: usize, pieces: Vec<Rows>) -> Result<Csr> {
+    let with_lengths = |mut rows: Rows| (mem::take(&mut rows.lengths), rows);
+    lay_out(cols, pieces.into_iter().map(with_lengths).collect(), |rows, _, indices, values| {
+        indices.copy_from_slice(&rows.columns);
+        values.copy_from_slice(&rows.values);
+        Ok(())
+    })
+}
+
+/// The matrix of pieces of rows, each with the lengths of its rows: those say where every piece stands, so that
+/// `write(piece, lengths, indices, values)` writes all of them at once, each to its place.
+fn lay_out<P: Send>(
+    cols: usize,
+    pieces: Vec<(Vec<u32>, P)>,
+    write: impl Fn(P, &[u32], &mut [u32], &mut [f32]) -> Result<()> + Sync,
+) -> Result<Csr> {
+    let mut indptr = Vec::with_capacity(1 + pieces.iter().map(|(lengths, _)| lengths.len()).sum::<usize>());
+    let mut total = 0u64;
+    indptr.push(total);
+    for &length in pieces.iter().flat_map(|(lengths, _)| lengths) {
+        total += u64::from(length);
+        indptr.push(total);
     }
-    let (mut indices, mut values) = (vec![0u32; total], vec![0f32; total]);
+    let (mut indices, mut values) = (vec![0u32; total as usize], vec![0f32; total as usize]);
     let mut rest = (&mut indices[..], &mut values[..]);
     let mut places = Vec::with_capacity(pieces.len());
-    for rows in &pieces {
-        let (columns, after) = rest.0.split_at_mut(rows.columns.len());
-        let (entries, tail) = rest.1.split_at_mut(rows.values.len());
-        places.push((columns, entries));
-        rest = (after, tail);
+    for (lengths, piece) in pieces {
+        let entries = lengths.iter().map(|&length| length as usize).sum();
+        let (own_indices, later_indices) = rest.0.split_at_mut(entries);
+        let (own_values, later_values) = rest.1.split_at_mut(entries);
+        places.push((piece, lengths, own_indices, own_values));
+        rest = (later_indices, later_values);
     }
-    places.into_par_iter().zip(pieces).for_each(|((columns, entries), rows)| {
-        columns.copy_from_slice(&rows.columns);
-        entries.copy_from_slice(&rows.values);
-    });
-    Csr::from_parts(cols, indptr, indices, values)
+    places.into_par_iter().try_for_each(|(piece, lengths, indices, values)| write(piece, &lengths, indices, values))?;
+    Ok(Csr::from_parts(cols, indptr, indices, values))
 }

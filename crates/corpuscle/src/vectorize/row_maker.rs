@@ -2,8 +2,8 @@
 //!
 //! `transform` tokenises documents into a lexicon of their own, maps that to the vocabulary and has a counter for every term of
 //! the vocabulary per worker: little for ten thousand documents, most of the time for one. Here the words of the vocabulary are
-//! in a hash table and the counters are kept from text to text, cleared by the list of those touched. Counting and weighing are
-//! the same code, so the values are the same bits. O(bytes + t log t) for t distinct terms of the text.
+//! in a hash table and the counters are kept from text to text, cleared as they are read. Counting and weighing are the same code,
+//! so the values are the same bits. O(bytes + t + columns / 4096) for t distinct terms of the text.
 
 use std::sync::Arc;
 

@@ -222,9 +222,9 @@ impl WordSpace {
             row.values.clear();
             work(scratch, entries, row);
             // Copies are as long as they need to be; what grows in steps would hold up to twice that.
-            Rows { columns: row.columns.clone(), values: row.values.clone(), lengths: vec![row.columns.len()] }
+            Rows { columns: row.columns.clone(), values: row.values.clone(), lengths: vec![row.columns.len() as u32] }
         })?;
-        run.install(|| Ok(join(columns, pieces.into_iter().flatten().collect())))
+        run.install(|| join(columns, pieces.into_iter().flatten().collect()))
     }
 
     pub(super) fn save(&self, out: &mut StoreWriter) {
