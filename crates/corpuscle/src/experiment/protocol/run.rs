@@ -1,6 +1,7 @@
 //! Running a protocol.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -158,6 +159,7 @@ impl Protocol {
             true => self.run_labels(documents, learnt, runs, run)?,
             false => self.run_draws(documents, learnt, runs, run)?,
         };
+        let started = Instant::now();
         let first = FirstDraw { documents, draw: self.draw(documents, learnt, 0, run.seed())? };
         if let Some(asked) = &self.reconstruction {
             result.reconstruction = first.reconstruction(asked, run)?;
@@ -171,6 +173,7 @@ impl Protocol {
         if let Some(recipe) = &self.spread {
             result.spread = first.spread(&Recipe::parse(recipe)?, run)?;
         }
+        run.add_seconds("reproduce", started.elapsed().as_secs_f64());
         Ok(result)
     }
 

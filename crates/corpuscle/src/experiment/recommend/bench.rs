@@ -234,6 +234,10 @@ impl Referee for Bench<'_> {
         Setting::of(labelled, self.labels.len() - labelled) == Setting::FewLabels && labelled < FEW_FOR_A_CHOICE
     }
 
+    fn spares(&self, candidate: usize, folds: usize) -> bool {
+        self.few() && self.is_vote(candidate) && self.tested(folds) < self.labels.labelled_rows().len()
+    }
+
     /// Votes of the best two and three that represent documents differently, also some whose members teach each other where most documents
     /// have no label. None where labels are few: which candidates are the best is not known then, and there is a vote among them.
     fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {

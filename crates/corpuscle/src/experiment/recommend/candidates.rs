@@ -58,7 +58,10 @@ const FEW_LABELS: &[&str] = &[
 ];
 
 /// What is trained when no document, or next to none, has a label but classes have names.
-pub const NAMED: &str = "words(stem=porter) | (tfidf(sublinear=true, ngrams=2, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi(200) | normalize)) | svm(self_training=aligned, names=auto)";
+///
+/// On training rows of three corpora (names alone, no label) dCoT beside bigrams and LSI lifted 20 Newsgroups from 66.6 to 70.3 %, the
+/// snippets from 67.2 to 77.2 and banking77 from 53.2 to 54.5; with 100 labels 73.4 to 75.3, 75.4 to 79.7 and Reuters 81.7 to 80.7.
+pub const NAMED: &str = "words(stem=porter) | (tfidf(sublinear=true, ngrams=2, min_df=2) + (tfidf(sublinear=true, min_df=2) | lsi(200) | normalize) + (tfidf(sublinear=true, min_df=2) | dcot | normalize)) | svm(self_training=aligned, names=auto)";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,8 @@
 //! by round, those that are clearly behind are dropped (two always stay) and the others measured on one more fold. Clearly behind takes
 //! both: a paired t-test over the folds so far (two at least, so nobody is dropped after one) with p below 0.05, and two
 //! standard errors √(p (1 − p) / n) of the leader's figure p over the n documents tested; the second because two or three folds can
-//! agree by chance. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, and from the start where labels
+//! agree by chance. One that the referee spares ([`Referee::spares`]: a vote, until every document was tested once, where labels are few)
+//! stays even so: the leader of the first folds owes more to chance than the error of one candidate says. Where time is too short for all, the slowest of the worse half stays behind. Once every document has been tested, and from the start where labels
 //! are few, one within a standard error of the leader (two where labels are few) does not: the contest ends as it stands instead, for to test the same documents again with fewer candidates
 //! tells less than the comparison that would be lost.
 //!
@@ -74,6 +75,8 @@ pub(super) trait Referee {
     fn tested(&self, folds: usize) -> usize;
     /// Whether there are so few labels that folds do not tell the best candidates apart.
     fn few(&self) -> bool;
+    /// Whether a candidate that is behind after so many folds stays nevertheless.
+    fn spares(&self, candidate: usize, folds: usize) -> bool;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
     /// Candidates that the best ones so far, the best first, give rise to, each with the seconds a fold of it may take.
@@ -143,7 +146,7 @@ pub(super) fn contest(
     }
     let mut done = usize::from(standings.iter().any(|standing| !standing.folds.is_empty()));
     while done > 0 && done < folds {
-        drop_those_behind(standings, done, referee.tested(done));
+        drop_those_behind(standings, done, referee);
         let alive = drop_the_slow(standings, done, referee);
         if alive.is_empty() {
             break;
@@ -282,15 +285,15 @@ fn standard_error(standing: &Standing, done: usize, tested: usize) -> f64 {
 }
 
 /// Drops those clearly behind. Two always stay, so that the winner has somebody to be compared with.
-fn drop_those_behind(standings: &mut [Standing], done: usize, tested: usize) {
+fn drop_those_behind(standings: &mut [Standing], done: usize, referee: &impl Referee) {
     let alive = ranked(standings, done);
     let Some(&leader) = alive.first() else { return };
     let best = standings[leader].mean(done);
-    let error = standard_error(&standings[leader], done, tested);
+    let error = standard_error(&standings[leader], done, referee.tested(done));
     for index in alive.into_iter().skip(2) {
         let is_behind = standings[index].mean(done) < best - BEHIND * error;
         let test = paired_t_test(&standings[leader].folds, &standings[index].folds);
-        if is_behind && test.is_some_and(|test| test.p < SIGNIFICANT) {
+        if is_behind && test.is_some_and(|test| test.p < SIGNIFICANT) && !referee.spares(index, done) {
             standings[index].fate = Fate::Dropped;
         }
     }
@@ -312,6 +315,8 @@ mod tests {
         /// A candidate that never ends, and the fold in which it does not.
         stuck: Option<(usize, usize)>,
         few: bool,
+        /// A candidate that stays, and for how many folds.
+        spared: Option<(usize, usize)>,
     }
 
     impl Referee for Made {
@@ -349,6 +354,10 @@ mod tests {
             self.few
         }
 
+        fn spares(&self, candidate: usize, folds: usize) -> bool {
+            self.spared.is_some_and(|(spared, most)| spared == candidate && folds < most)
+        }
+
         fn whole_fit(&self, _candidate: usize, fold: f64) -> f64 {
             2.0 * fold
         }
@@ -370,7 +379,16 @@ mod tests {
 
     fn made(candidates: &[(f64, f64)], left: f64) -> Made {
         let candidates = candidates.to_vec();
-        Made { candidates, left, vote: None, worse_than_told: 1.0, documents: usize::MAX, stuck: None, few: false }
+        Made {
+            candidates,
+            left,
+            vote: None,
+            worse_than_told: 1.0,
+            documents: usize::MAX,
+            stuck: None,
+            few: false,
+            spared: None,
+        }
     }
 
     fn hold_by(mut referee: Made) -> (Vec<Standing>, usize, f64) {
@@ -394,6 +412,16 @@ mod tests {
         assert_eq!(standings[2].folds.len(), 2);
         assert!(matches!(fates[3], Fate::Failed(why) if why.contains("does not fit")));
         assert!((standings[1].mean(5) - 0.82202).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_that_is_spared_is_dropped_later() {
+        let three = [(0.70, 1.0), (0.82, 2.0), (0.60, 1.0)];
+        for (folds, dropped_after) in [(1, 2), (4, 4), (9, 5)] {
+            let (standings, ..) = hold_by(Made { spared: Some((2, folds)), ..made(&three, 1000.0) });
+            assert_eq!(standings[2].folds.len(), dropped_after);
+            assert_eq!(standings[2].fate == Fate::Dropped, dropped_after < 5);
+        }
     }
 
     #[test]

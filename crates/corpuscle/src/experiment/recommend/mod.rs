@@ -8,8 +8,10 @@
 //!
 //! The winner has the highest mean, with one exception: where fewer than 300 documents are labelled and most have no label, folds do not
 //! tell candidates apart that are within two standard errors of the best (eight to ten points with 100 labels), and of these a vote is
-//! taken. It stands for several views at once, so it is seldom far from the best of them, whichever that is (the one-standard-error rule of
-//! Breiman, Friedman, Olshen and Stone, 1984, with steadiness in the place of size, and two, which is how far one must be behind to be dropped). Whether the winner is more than luck is told by a paired t-test over the folds against each
+//! taken, or where there was no time for one [`NAMED`], which has several representations side by side. They stand for several views at
+//! once, so they are seldom far from the best of them, whichever that is (the one-standard-error rule of
+//! Breiman, Friedman, Olshen and Stone, 1984, with steadiness in the place of size, and two, which is how far one must be behind to be
+//! dropped). Whether the winner is more than luck is told by a paired t-test over the folds against each
 //! candidate that went all the way, corrected by Holm. Below a few thousand documents one round of folds tells candidates
 //! apart that differ by one or two of them, so while time is left a second round with twice as many folds follows; the
 //! t-test keeps to the first, because folds of two rounds are not independent. How many rounds there is time for depends
@@ -141,13 +143,13 @@ impl Recommendation {
         best.or_else(quickest).unwrap_or(0)
     }
 
-    /// The best of the finishers that are `steady` and not clearly behind `best`, by standard errors over so many documents; without one, `best`.
-    fn steadiest(&self, best: usize, documents: usize, steady: impl Fn(usize) -> bool) -> usize {
-        let Some(top) = self.mean(best) else { return best };
+    /// The best of the finishers that are `steady` and not clearly behind `best`, by standard errors over so many documents.
+    fn steadiest(&self, best: usize, documents: usize, steady: impl Fn(usize) -> bool) -> Option<usize> {
+        let top = self.mean(best)?;
         let error = (top * (1.0 - top) / documents.max(1) as f64).max(0.0).sqrt();
         let near = |index: &usize| self.mean(*index).is_some_and(|mean| mean >= top - contest::BEHIND * error);
         let steady = (0..self.standings.len()).filter(|&index| self.is_finisher(index) && steady(index)).filter(near);
-        steady.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best }).unwrap_or(best)
+        steady.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best })
     }
 
     fn is_finisher(&self, index: usize) -> bool {
@@ -212,10 +214,14 @@ pub fn recommend(
     let fit = |index: usize| bench.whole_fit(index, found.standings[index].fold_seconds.unwrap_or(0.0));
     let left = bench.left() + LATE * params.budget.as_secs_f64();
     let best = found.best_within(left, fit);
-    found.winner = match bench.few() && found.objective == Objective::Accuracy {
-        true => found.steadiest(best, bench.tested(found.folds), |index| bench.is_vote(index) && fit(index) <= left),
-        false => best,
+    let steadier = || {
+        let tested = bench.tested(found.folds);
+        let of =
+            |steady: &dyn Fn(usize) -> bool| found.steadiest(best, tested, |index| steady(index) && fit(index) <= left);
+        of(&|index| bench.is_vote(index)).or_else(|| of(&|index| found.standings[index].recipe == NAMED))
     };
+    let few = bench.few() && found.objective == Objective::Accuracy;
+    found.winner = few.then(steadier).flatten().unwrap_or(best);
     if found.is_measured(found.winner) {
         found.standings[found.winner].fate = Fate::Finished;
     }
@@ -267,12 +273,12 @@ mod tests {
             winner: 0,
         };
         // Two standard errors of 60 % over 100 documents are 9.8 points.
-        assert_eq!(found.steadiest(0, 100, |index| index > 0), 2);
-        assert_eq!(found.steadiest(0, 100, |index| index == 1), 1);
-        assert_eq!(found.steadiest(0, 100, |index| index == 3), 0);
-        assert_eq!(found.steadiest(0, 100_000, |index| index > 0), 0);
+        assert_eq!(found.steadiest(0, 100, |index| index > 0), Some(2));
+        assert_eq!(found.steadiest(0, 100, |index| index == 1), Some(1));
+        assert_eq!(found.steadiest(0, 100, |index| index == 3), None);
+        assert_eq!(found.steadiest(0, 100_000, |index| index > 0), None);
         found.standings[2].fate = Fate::Dropped;
-        assert_eq!(found.steadiest(0, 100, |index| index > 0), 1);
+        assert_eq!(found.steadiest(0, 100, |index| index > 0), Some(1));
         // The first takes too long to be fitted. The second was too slow for another fold, and is still better than what is left.
         found.standings[1].fate = Fate::TooSlow(2.0);
         let fit = |index: usize| [50.0, 8.0, 8.0, 1.0][index];
