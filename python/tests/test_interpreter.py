@@ -62,7 +62,9 @@ def interrupted(call, tmp_path):
     The call is made again and again: a quick machine may end it before the signal comes.
     """
     code = f"""
-        import sys, time, corpuscle
+        import signal, sys, time, corpuscle
+        # A shell's background job is born with the signal ignored, and so are its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         texts, labels, *_ = corpuscle.load_demo()
         corpuscle.TextClassifier("tfidf-svm").fit(texts, labels)
         print("ready", flush=True)
