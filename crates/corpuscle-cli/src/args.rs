@@ -648,6 +648,9 @@ pub(crate) struct Words {
     /// The words around a word predict it, instead of it predicting them
     #[arg(long)]
     pub(crate) cbow: bool,
+    /// Nothing is predicted: words as `lsi` has them, for piles too small to learn by prediction
+    #[arg(long, conflicts_with = "cbow")]
+    pub(crate) lsi: bool,
     /// Threads do not wait for each other: no two runs are equal
     #[arg(long)]
     pub(crate) nondeterministic: bool,

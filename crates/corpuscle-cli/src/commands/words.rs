@@ -22,7 +22,11 @@ pub(crate) fn run(args: &Words, everywhere: &Everywhere, run: &Run) -> anyhow::R
         min_count: args.min_count,
         subsample: args.subsample,
         epochs: args.epochs,
-        architecture: if args.cbow { Architecture::Cbow } else { Architecture::SkipGram },
+        architecture: match (args.cbow, args.lsi) {
+            (true, _) => Architecture::Cbow,
+            (false, true) => Architecture::Lsi,
+            (false, false) => Architecture::SkipGram,
+        },
         deterministic: !args.nondeterministic,
         ..SkipGramParams::default()
     };

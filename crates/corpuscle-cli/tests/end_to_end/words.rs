@@ -7,7 +7,8 @@ const SMALL: &str = "scdv(dim=16, clusters=5, min_count=3, epochs=25)";
 #[test]
 fn a_model_with_word_vectors_predicts_and_names_similar_words() {
     let place = Place::new();
-    for recipe in [&format!("{SMALL} | svm"), &format!("(tfidf + {SMALL} * 0.5) | svm")] {
+    let decomposed = "scdv(dim=16, clusters=5, min_count=3, training=lsi) | svm";
+    for recipe in [decomposed, &format!("{SMALL} | svm"), &format!("(tfidf + {SMALL} * 0.5) | svm")] {
         place.train(recipe, "a.model");
         let result = place.json(&["evaluate", "a.model", "demo.jsonl", "--where", "split=test", "--json"]);
         assert!(result["accuracy"].as_f64().unwrap() > 0.5, "{result}");
@@ -24,7 +25,8 @@ fn a_model_with_word_vectors_predicts_and_names_similar_words() {
 #[test]
 fn vectors_are_exported_and_used_again() {
     let place = Place::new();
-    for (name, more) in [("v.txt", None), ("v.bin", Some("--nondeterministic")), ("glove.txt", Some("--cbow"))] {
+    let ways = [None, Some("--nondeterministic"), Some("--cbow"), Some("--lsi")];
+    for (name, more) in ["v.txt", "v.bin", "glove.txt", "lsi.txt"].into_iter().zip(ways) {
         let mut call =
             vec!["words", "demo.jsonl", "-o", name, "--dim", "8", "--epochs", "2", "--min-count", "5", "--json"];
         call.extend(more);

@@ -584,6 +584,7 @@ mod tests {
             "((tfidf | varnorm(4)) + counts) | svm",
             "(average(dim=4, min_count=1, epochs=1) + tfidf) | svm",
             "scdv(dim=4, clusters=2, min_count=1, epochs=1, sparsity=20) | svm",
+            "scdv(dim=4, clusters=2, min_count=1, training=lsi) | svm",
             "bowv(dim=4, clusters=2, min_count=1, epochs=1) | svm",
             "concepts(dim=4, clusters=3, min_count=1, epochs=1) | svm",
         ] {

@@ -279,6 +279,7 @@ mod tests {
             "average(dim=8, min_count=2, epochs=1) | svm(calibrate=0)",
             "(tfidf + average(dim=8, min_count=2, epochs=1) * 0.3) | knn(k=3)",
             "scdv(dim=4, clusters=2, min_count=2, epochs=1) | svm(calibrate=0)",
+            "scdv(dim=8, clusters=3, min_count=2, training=lsi) | svm(calibrate=0)",
             "concepts(dim=4, clusters=3, min_count=2, epochs=1) | svm(calibrate=0)",
         ] {
             agree(recipe, &corpus.train, &texts, &run)?;

@@ -85,7 +85,11 @@ impl SpaceParams {
             param!("min_count", training.min_count, "fewest occurrences of a word with a vector"),
             param!("subsample", training.subsample, "share of all words above which a word is thinned out; 0: none"),
             param!("epochs", training.epochs, "passes over the documents"),
-            param!("training", training.architecture, "whether a word predicts its context or the other way round"),
+            param!(
+                "training",
+                training.architecture,
+                "a word predicts its context, or the other way round, or neither: words as lsi has them"
+            ),
             param!(
                 "deterministic",
                 training.deterministic,

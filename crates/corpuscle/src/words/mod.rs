@@ -1,6 +1,6 @@
 //! Words as vectors: training, clustering, import and export.
 //!
-//! [`SkipGramParams`] trains [`WordVectors`] on tokens; [`WordVectors::read`] and [`WordVectors::write`] exchange them
+//! [`SkipGramParams`] trains [`WordVectors`] on tokens, by prediction or by decomposition; [`WordVectors::read`] and [`WordVectors::write`] exchange them
 //! with other programs. [`KmeansParams`] and [`MixtureParams`] cluster vectors, hard and soft.
 
 mod exchange;

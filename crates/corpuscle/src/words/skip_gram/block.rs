@@ -164,16 +164,14 @@ impl Block {
         self.input_rows.clear();
         self.output_rows.clear();
         let own = &span.words[span.start..span.end];
-        match params.architecture {
-            Architecture::SkipGram => {
-                self.input_rows.extend_from_slice(span.inputs.unwrap_or(own));
-                self.output_rows.extend_from_slice(around);
-            }
-            Architecture::Cbow => {
-                self.input_rows.extend_from_slice(around);
-                self.input_rows.extend(span.paragraph);
-                self.output_rows.extend_from_slice(own);
-            }
+        let is_cbow = params.architecture == Architecture::Cbow;
+        if is_cbow {
+            self.input_rows.extend_from_slice(around);
+            self.input_rows.extend(span.paragraph);
+            self.output_rows.extend_from_slice(own);
+        } else {
+            self.input_rows.extend_from_slice(span.inputs.unwrap_or(own));
+            self.output_rows.extend_from_slice(around);
         }
         for _ in 0..SHARED {
             self.output_rows.push(negatives.draw(&mut rng));
@@ -184,9 +182,9 @@ impl Block {
         zero(&mut self.output_changes, self.outputs.len());
         let paragraph = span.paragraph.map(|_| around.len());
         self.count_pairs(span.start - first, paragraph, params);
-        match params.architecture {
-            Architecture::SkipGram => self.skip_gram(v, span.start - first, params, rate),
-            Architecture::Cbow => self.cbow(v, span.start - first, paragraph, params, rate),
+        match is_cbow {
+            true => self.cbow(v, span.start - first, paragraph, params, rate),
+            false => self.skip_gram(v, span.start - first, params, rate),
         }
         limit(v, &mut self.input_changes, self.lanes);
         limit(v, &mut self.output_changes, self.lanes);
@@ -195,7 +193,7 @@ impl Block {
     /// How many pairs change each row: every word of a window is one, with its share of negatives.
     fn count_pairs(&mut self, offset: usize, paragraph: Option<usize>, params: &SkipGramParams) {
         let each = 1.0 + params.negatives as f32;
-        let skip_gram = params.architecture == Architecture::SkipGram;
+        let skip_gram = params.architecture != Architecture::Cbow;
         self.input_pairs.clear();
         self.input_pairs.resize(self.input_rows.len(), 0.0);
         self.output_pairs.clear();

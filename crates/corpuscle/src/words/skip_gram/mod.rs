@@ -16,7 +16,7 @@
 //! same seed gives the same bits at any number of threads. `deterministic = false` lets every block change the
 //! parameters at once, without locks.
 //!
-//! O(tokens · (window + 32) · dim) per epoch.
+//! O(tokens · (window + 32) · dim) per epoch. Vectors may also come from a decomposition, without prediction (`decompose`).
 //!
 //! ```
 //! use corpuscle::{Run, text::WordsParams, words::SkipGramParams};
@@ -30,6 +30,7 @@
 //! ```
 
 mod block;
+mod decompose;
 mod kernels;
 mod paragraphs;
 mod pull;
@@ -49,6 +50,7 @@ pub(crate) use self::paragraphs::{Paragraphs, Reading};
 pub(crate) use self::topical::Topical;
 
 use self::block::{Block, Learn, Span};
+use self::decompose::decompose;
 use self::kernels::{Lane, lanes};
 use self::sample::{Negatives, keep_chances};
 use self::slab::{Frequent, Slab};
@@ -58,7 +60,7 @@ use crate::params::Checks;
 use crate::text::Tokens;
 use crate::{Error, Result, Run};
 
-/// What predicts what.
+/// What word vectors are learnt from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
@@ -67,11 +69,14 @@ pub enum Architecture {
     SkipGram,
     /// The words around a word predict it.
     Cbow,
+    /// Nothing is predicted: the words' side of a singular value decomposition of the documents. Of the parameters only `dim` and
+    /// `min_count` matter then.
+    Lsi,
 }
 
-crate::words!(Architecture { SkipGram = "skip-gram", Cbow = "cbow" });
+crate::words!(Architecture { SkipGram = "skip-gram", Cbow = "cbow", Lsi = "lsi" });
 
-/// Parameters of skip-gram and CBOW.
+/// Parameters of word vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkipGramParams {
@@ -91,7 +96,7 @@ pub struct SkipGramParams {
     pub rate: f32,
     /// The rate of the last step.
     pub last_rate: f32,
-    /// What predicts what.
+    /// What they are learnt from.
     pub architecture: Architecture,
     /// Same seed, same bits; `false` lets threads change the vectors without waiting for each other.
     pub deterministic: bool,
@@ -147,6 +152,10 @@ impl SkipGramParams {
     pub fn fit(&self, tokens: &Tokens, run: &Run) -> Result<WordVectors> {
         self.check()?;
         let frequent = Frequent::of(tokens, self.min_count)?;
+        if self.architecture == Architecture::Lsi {
+            let vectors = decompose(tokens, &frequent, self.dim, run)?;
+            return WordVectors::new(frequent.words, vectors);
+        }
         let words = frequent.words.len();
         let tables = Tables::new(words, words, self.dim, &mut run.rng(0));
         let vectors = match self.deterministic {

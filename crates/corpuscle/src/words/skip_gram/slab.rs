@@ -37,6 +37,11 @@ impl Frequent {
         }
         Ok(frequent)
     }
+
+    /// The numbers of those among words of the tokens that have a vector.
+    pub(super) fn known(&self, ids: &[u32]) -> impl Iterator<Item = u32> {
+        ids.iter().map(|&id| self.numbers[id as usize]).filter(|&word| word != u32::MAX)
+    }
 }
 
 /// Some documents as they are trained on.

@@ -21,7 +21,7 @@ fn small() -> SkipGramParams {
 fn words_used_alike_come_together() {
     let run = Run::new(3, 2).unwrap();
     let tokens = topics(&run);
-    for architecture in [Architecture::SkipGram, Architecture::Cbow] {
+    for architecture in [Architecture::SkipGram, Architecture::Cbow, Architecture::Lsi] {
         for deterministic in [true, false] {
             let vectors =
                 SkipGramParams { architecture, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
@@ -34,14 +34,37 @@ fn words_used_alike_come_together() {
 
 #[test]
 fn the_same_seed_gives_the_same_bits_on_any_threads() {
-    let fit = |seed, threads| {
-        let run = Run::new(seed, threads).unwrap();
-        small().fit(&topics(&Run::new(1, 1).unwrap()), &run).unwrap()
-    };
-    let one = fit(7, 1);
-    assert_eq!(fit(7, 2), one);
-    assert_eq!(fit(7, 8), one);
-    assert_ne!(fit(8, 1), one);
+    for architecture in [Architecture::SkipGram, Architecture::Lsi] {
+        let fit = |seed, threads| {
+            let run = Run::new(seed, threads).unwrap();
+            SkipGramParams { architecture, ..small() }.fit(&topics(&Run::new(1, 1).unwrap()), &run).unwrap()
+        };
+        let one = fit(7, 1);
+        assert_eq!(fit(7, 2), one);
+        assert_eq!(fit(7, 8), one);
+        // A decomposition has one answer, whatever it starts from.
+        assert_eq!(fit(8, 1) != one, architecture == Architecture::SkipGram);
+    }
+}
+
+#[test]
+fn decomposed_words_are_the_right_singular_vectors_of_tf_idf() {
+    let run = Run::new(1, 1).unwrap();
+    let tokens = WordsParams::default().tokenize(&["cat dog dog", "cat", "tax law", ""], &run).unwrap();
+    let params = SkipGramParams { architecture: Architecture::Lsi, dim: 9, min_count: 1, ..small() };
+    let vectors = params.fit(&tokens, &run).unwrap();
+    // Three documents have words, and the two topics share none.
+    assert_eq!((vectors.len(), vectors.dim()), (4, 3));
+    // The first document is (cat, dog) = (1 + ln 5/3, (1 + ln 2)(1 + ln 5/2)) over its length; tax and law are always together.
+    let (cat, dog) = (vectors.get("cat").unwrap(), vectors.get("dog").unwrap());
+    let (tax, law) = (vectors.get("tax").unwrap(), vectors.get("law").unwrap());
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+    assert!((dot(tax, law) - 0.5).abs() < 1e-5 && (dot(tax, tax) - 0.5).abs() < 1e-5, "{tax:?} {law:?}");
+    assert!(dot(cat, tax).abs() < 1e-5 && dot(dog, law).abs() < 1e-5);
+    // Both words of a topic with two documents: its two directions span their whole plane.
+    assert!((dot(cat, cat) - 1.0).abs() < 1e-5 && dot(cat, dog).abs() < 1e-5);
+    let few = SkipGramParams { min_count: 9, ..params };
+    assert!(few.fit(&tokens, &run).unwrap_err().to_string().contains("lower min_count"));
 }
 
 #[test]
