@@ -21,10 +21,11 @@ fn small() -> SkipGramParams {
 fn words_used_alike_come_together() {
     let run = Run::new(3, 2).unwrap();
     let tokens = topics(&run);
-    for architecture in [Architecture::SkipGram, Architecture::Cbow, Architecture::Lsi] {
+    // A decomposition has a direction for what documents share and one for what sets the topics apart; any more are chance.
+    for (architecture, dim) in [(Architecture::SkipGram, 24), (Architecture::Cbow, 24), (Architecture::Lsi, 2)] {
         for deterministic in [true, false] {
             let vectors =
-                SkipGramParams { architecture, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
+                SkipGramParams { architecture, dim, deterministic, epochs: 20, ..small() }.fit(&tokens, &run).unwrap();
             let near = vectors.neighbours("cat3", 15).unwrap();
             let own = near.iter().filter(|near| near.word.starts_with("cat")).count();
             assert!(own >= 14, "{architecture:?} {deterministic}: {near:?}");
