@@ -3,8 +3,8 @@
 //! With X the documents as tf-idf rows of length one, tf = 1 + ln c and idf = 1 + ln((n + 1)/(d + 1)), and X ≈ U S Vᵀ its leading singular
 //! triplets, a word's vector is its row of V. Words come together that share documents, not windows.
 //!
-//! Prediction needs millions of tokens: on collections of 1 000 to 3 200 abstracts these vectors are the better ones to make SCDV of
-//! (docs/RESULTS.md, Retrieval), and they take seconds where skip-gram takes minutes. Not scaled by S, so that the few strongest directions
+//! Prediction needs many words: of 808 conversations these vectors make the better SCDV, of some thousand short texts one as good
+//! (docs/RESULTS.md, SCDV), and they take seconds where skip-gram takes up to minutes. Not scaled by S, so that the few strongest directions
 //! do not stand for all.
 //!
 //! Cost: that of `lsi(dim)`.
