@@ -50,6 +50,7 @@ pub mod store;
 pub mod text;
 pub mod topics;
 pub mod vectorize;
+mod wide;
 pub mod words;
 
 pub use error::{Error, ParameterFault, Result};

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::Dense;
 use crate::store::{StoreReader, StoreWriter};
+use crate::wide::wide;
 use crate::{Error, Precision, Result};
 
 /// The largest code; −128 is not used, so that every row is symmetric.
@@ -75,7 +76,7 @@ impl Codes {
 
     /// `out += Σ value · row(column)` over the stored entries of a sparse row.
     pub fn add_rows(&self, columns: &[u32], values: &[f32], out: &mut [f32]) {
-        pulp::Arch::new().dispatch(
+        wide(
             #[inline(always)]
             || {
                 for (&column, &value) in columns.iter().zip(values) {

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::Csr;
 use super::panel::{LANES, Lane, gather};
+use crate::wide::wide;
 use crate::{Result, Run};
 
 /// Rows whose sums are kept in `f32` before they are added up in `f64`.
@@ -118,7 +119,7 @@ impl<'a> ShiftedGram<'a> {
     /// `out = X_c columns`.
     pub(crate) fn push(&self, columns: &[Lane], out: &mut [Lane]) {
         let shift = self.shift(columns);
-        pulp::Arch::new().dispatch(
+        wide(
             #[inline(always)]
             || {
                 for (row, out) in out.iter_mut().enumerate() {
@@ -168,11 +169,11 @@ impl<'a> ShiftedGram<'a> {
         run: &Run,
     ) -> Result<Option<usize>> {
         // Wide registers where the machine has them; the bits are the same.
-        pulp::Arch::new().dispatch(
+        wide(
             #[inline(always)]
             || {
                 let rows = self.by_rows.rows();
-                let Workspace { solution, residual, direction, image, columns } = work;
+                let Workspace { solution, residual, direction, image, columns } = &mut *work;
                 for vector in [&mut *solution, residual, direction, image] {
                     vector.clear();
                     vector.resize(rows, Lane::default());

@@ -56,6 +56,7 @@
 use rayon::prelude::*;
 
 use super::{Csr, Dense, Matrix};
+use crate::wide::wide;
 
 /// Vectors in a panel.
 pub const LANES: usize = 16;
@@ -147,33 +148,48 @@ impl Linear for Operator<'_> {
 
     fn times(&self, panel: &[Lane], out: &mut [Lane]) {
         out.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, out)| {
-            for (offset, sum) in out.iter_mut().enumerate() {
-                let row = self.x.row(chunk * ROWS + offset);
-                *sum = gather(row.columns, row.values, panel);
-                for (&value, lane) in row.dense.iter().zip(&panel[row.dense_start..]) {
-                    sum.add(value, lane);
-                }
-            }
+            wide(
+                #[inline(always)]
+                || {
+                    for (offset, sum) in out.iter_mut().enumerate() {
+                        let row = self.x.row(chunk * ROWS + offset);
+                        *sum = gather(row.columns, row.values, panel);
+                        for (&value, lane) in row.dense.iter().zip(&panel[row.dense_start..]) {
+                            sum.add(value, lane);
+                        }
+                    }
+                },
+            );
         });
     }
 
     fn transposed_times(&self, panel: &[Lane], out: &mut [Lane]) {
         let (sparse, dense) = out.split_at_mut(self.by_columns.rows());
         sparse.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, out)| {
-            for (offset, sum) in out.iter_mut().enumerate() {
-                let (rows, values) = self.by_columns.row(chunk * ROWS + offset);
-                *sum = gather(rows, values, panel);
-            }
+            wide(
+                #[inline(always)]
+                || {
+                    for (offset, sum) in out.iter_mut().enumerate() {
+                        let (rows, values) = self.by_columns.row(chunk * ROWS + offset);
+                        *sum = gather(rows, values, panel);
+                    }
+                },
+            );
         });
         let negative_start = dense.len() - self.x.negative();
         dense.par_chunks_mut(LANES).enumerate().for_each(|(chunk, out)| {
             out.fill(Lane::default());
             let first = chunk * LANES;
-            for (row, lane) in panel.iter().enumerate() {
-                for (sum, &value) in out.iter_mut().zip(&self.x.dense().row(row)[first..]) {
-                    sum.add(value, lane);
-                }
-            }
+            wide(
+                #[inline(always)]
+                || {
+                    for (row, lane) in panel.iter().enumerate() {
+                        for (sum, &value) in out.iter_mut().zip(&self.x.dense().row(row)[first..]) {
+                            sum.add(value, lane);
+                        }
+                    }
+                },
+            );
             for (offset, sum) in out.iter_mut().enumerate() {
                 if first + offset >= negative_start {
                     sum.0.iter_mut().for_each(|value| *value = -*value);

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use crate::matrix::{Codes, Matrix, Row};
+use crate::wide::wide;
 use crate::{Result, Run};
 
 /// Rows that one thread takes at a time.
@@ -92,7 +93,7 @@ impl Nearest {
 
 /// Products of rows in eight bits with a vector, in sixteen sums side by side, which the processor does at once.
 fn rough(codes: &Codes, rows: std::ops::Range<usize>, vector: &[f32]) -> Vec<f32> {
-    pulp::Arch::new().dispatch(
+    wide(
         #[inline(always)]
         || {
             let of = |row: usize| {
@@ -108,7 +109,7 @@ fn rough(codes: &Codes, rows: std::ops::Range<usize>, vector: &[f32]) -> Vec<f32
                 let rest: f32 = rest.iter().zip(last).map(|(&byte, value)| f32::from(byte) * value).sum();
                 scale * (sums.iter().sum::<f32>() + rest)
             };
-            rows.map(of).collect()
+            rows.clone().map(of).collect()
         },
     )
 }

@@ -3,6 +3,7 @@
 use crate::matrix::rowwise::{multiply_into, multiply_transposed_into};
 use crate::matrix::{Codes, Csr, Dense, Table};
 use crate::store::{StoreReader, StoreWriter};
+use crate::wide::wide;
 use crate::{Error, Result};
 
 /// W of a layer, transposed: one row per input, one column per prototype.
@@ -223,7 +224,7 @@ impl Layer {
 }
 
 fn squash(z: &mut Dense, bias: &[f32]) {
-    pulp::Arch::new().dispatch(
+    wide(
         #[inline(always)]
         || {
             for row in z.values_mut().chunks_exact_mut(bias.len().max(1)) {
