@@ -5,11 +5,11 @@
 //! the same.
 //!
 //! Only what is inlined is compiled anew: the closure has to say `#[inline(always)]`, and so has every function in its loops. It is
-//! called by reference, because a closure that is called by value sits in a function of the compiler's own, which is not inlined:
-//! for some time the solver of dCoT was handed over that way and ran on four floats.
+//! called by reference, because a closure that is called by value may sit in a function of the compiler's own that is not
+//! inlined: handed over that way, the solver of dCoT ran on four floats and took half as long again. Loops over short arrays
+//! the compiler may still take apart into single floats; `perf annotate` tells.
 
 /// Does `work` in the widest registers.
-#[inline]
 pub(crate) fn wide<R>(work: impl FnMut() -> R) -> R {
     struct Work<F>(F);
     impl<R, F: FnMut() -> R> pulp::NullaryFnOnce for Work<F> {
@@ -20,11 +20,17 @@ pub(crate) fn wide<R>(work: impl FnMut() -> R) -> R {
             (self.0)()
         }
     }
+    wide_work(Work(work))
+}
+
+/// [`wide`] for work that is a type of its own.
+#[inline]
+pub(crate) fn wide_work<W: pulp::NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(v3) = pulp::x86::V3::try_new() {
-        return v3.vectorize(Work(work));
+        return v3.vectorize(work);
     }
-    pulp::NullaryFnOnce::call(Work(work))
+    work.call()
 }
 
 #[cfg(test)]

@@ -85,16 +85,6 @@ pub(super) fn filled(classes: usize) -> usize {
     WIDTHS.into_iter().rev().find(|&width| width <= classes).unwrap_or(WIDTHS[0])
 }
 
-/// Does `work` in the widest registers of the processor. Only what is inlined into it is compiled for them, which is why it is
-/// a type and not a closure. The bits are those of narrow registers: products and sums are rounded one by one.
-pub(super) fn wide<W: pulp::NullaryFnOnce>(work: W) -> W::Output {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(v3) = pulp::x86::V3::try_new() {
-        return v3.vectorize(work);
-    }
-    work.call()
-}
-
 /// The solvers are compiled once for each width, which takes long, so not every multiple of 4 is one.
 const WIDTHS: [usize; 5] = [4, 8, 12, 20, MAX_LANES];
 

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
 use crate::matrix::Dense;
+use crate::wide::wide_work;
 use crate::{Error, Result};
 
 /// Documents in a block, and the most values summed in `f32` before the sum moves on.
@@ -63,7 +64,7 @@ impl Design {
         let dense =
             Dense::new(self.data.dense.cols(), N, weights[self.data.sparse_columns()..].as_flattened().to_vec())?;
         scores.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, scores)| {
-            lanes::wide(SparseScores { data: &self.data, first: block * BLOCK, weights, bias, scores });
+            wide_work(SparseScores { data: &self.data, first: block * BLOCK, weights, bias, scores });
             if let Some(rows) = self.dense_rows.get(block) {
                 let more = rows.matmul(&dense)?;
                 for (score, more) in scores.as_flattened_mut().iter_mut().zip(more.values()) {
@@ -124,7 +125,7 @@ impl Design {
                 (rest, first, start) = (after, end, past);
             }
             blocks.into_par_iter().for_each(|(range, start, out)| {
-                lanes::wide(ColumnSums::<S, N> { slice, items, range, start, out, sum: PhantomData });
+                wide_work(ColumnSums::<S, N> { slice, items, range, start, out, sum: PhantomData });
             });
         }
     }

@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, Plain, Registers, WIDTH, add_all, add_weighted, all_dots, dot, dots, sigmoid};
+use super::kernels::{Lane, Registers, WIDTH, Work, add_all, add_weighted, all_dots, dot, dots, sigmoid};
 use super::sample::Negatives;
 use super::{Architecture, SkipGramParams};
 use crate::Rng;
@@ -40,8 +40,6 @@ pub(super) struct Span<'a> {
 }
 
 /// The work on one block, to be run with the widest registers of the processor.
-///
-/// It is a type and not a closure because only what is inlined here is compiled for those registers.
 pub(super) struct Learn<'a, R> {
     pub(super) block: &'a mut Block,
     pub(super) span: Span<'a>,
@@ -52,29 +50,11 @@ pub(super) struct Learn<'a, R> {
     pub(super) read: R,
 }
 
-impl<R: Fn(Table, u32, &mut [Lane])> Learn<'_, R> {
-    pub(super) fn run(self) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = pulp::x86::V3::try_new() {
-            return v3.vectorize(OnRegisters { work: self, registers: v3 });
-        }
-        pulp::NullaryFnOnce::call(OnRegisters { work: self, registers: Plain });
-    }
-}
-
-/// Work and the registers it is compiled for.
-struct OnRegisters<'a, R, V> {
-    work: Learn<'a, R>,
-    registers: V,
-}
-
-impl<R: Fn(Table, u32, &mut [Lane]), V: Registers> pulp::NullaryFnOnce for OnRegisters<'_, R, V> {
-    type Output = ();
-
+impl<R: Fn(Table, u32, &mut [Lane])> Work for Learn<'_, R> {
     #[inline(always)]
-    fn call(self) {
-        let Learn { block, span, params, negatives, rate, read } = self.work;
-        block.learn(self.registers, span, params, negatives, rate, read);
+    fn run<V: Registers>(self, registers: V) {
+        let Learn { block, span, params, negatives, rate, read } = self;
+        block.learn(registers, span, params, negatives, rate, read);
     }
 }
 
@@ -129,16 +109,22 @@ impl Block {
         self.output_rows.clear();
     }
 
-    /// Calls `add` with every row to change, how many pairs the change is the sum of, and the change, in order.
-    #[inline]
-    pub(super) fn changes(&self, table: Table, mut add: impl FnMut(u32, f32, &[Lane])) {
-        let (rows, pairs, changes) = match table {
-            Table::Inputs => (&self.input_rows, &self.input_pairs, &self.input_changes),
-            Table::Outputs => (&self.output_rows, &self.output_pairs, &self.output_changes),
-        };
-        for ((&row, &pairs), change) in rows.iter().zip(pairs).zip(changes.chunks_exact(self.lanes)) {
-            add(row, pairs, change);
+    /// The rows of a table to change, in order.
+    pub(super) fn rows(&self, table: Table) -> &[u32] {
+        match table {
+            Table::Inputs => &self.input_rows,
+            Table::Outputs => &self.output_rows,
         }
+    }
+
+    /// The change at a place of [`Block::rows`], and how many pairs it is the sum of.
+    #[inline(always)]
+    pub(super) fn change(&self, table: Table, place: usize) -> (f32, &[Lane]) {
+        let (pairs, changes) = match table {
+            Table::Inputs => (&self.input_pairs, &self.input_changes),
+            Table::Outputs => (&self.output_pairs, &self.output_changes),
+        };
+        (pairs[place], &changes[place * self.lanes..(place + 1) * self.lanes])
     }
 
     /// Computes the changes for a block: `read` copies a row of a table.

@@ -1,7 +1,7 @@
 //! The loops word vectors are trained in: small products over rows of sixteen-float lanes.
 //!
 //! Every sum runs in one fixed order over fixed lanes, each step one fused multiplication and addition, so the bits are
-//! the same whatever instructions the processor has. All of it is inlined into `block::Learn`, which is compiled twice:
+//! the same whatever instructions the processor has. All of it is inlined into some [`Work`], which is compiled twice:
 //! for AVX2, and for processors without it. What the compiler makes of arrays alone it takes apart into single floats,
 //! so the registers are spelled out ([`Registers`]).
 
@@ -30,6 +30,64 @@ pub(super) trait Registers: Copy {
     fn store(self, wide: Self::Wide, lane: &mut Lane);
     /// `sum + a · b`, rounded once.
     fn multiply_add(self, a: Self::Wide, b: Self::Wide, sum: Self::Wide) -> Self::Wide;
+}
+
+/// Work to be done in some registers; only what is inlined into it is compiled for them, which is why it is a type and not a
+/// closure.
+pub(super) trait Work {
+    /// Does it.
+    fn run<V: Registers>(self, registers: V);
+}
+
+/// Does `work` in the widest registers of the processor.
+pub(super) fn on_registers(work: impl Work) {
+    struct On<W, V>(W, V);
+    impl<W: Work, V: Registers> pulp::NullaryFnOnce for On<W, V> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            self.0.run(self.1);
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = pulp::x86::V3::try_new() {
+        return v3.vectorize(On(work, v3));
+    }
+    pulp::NullaryFnOnce::call(On(work, Plain));
+}
+
+/// Adds multiples of vectors, given with their factors, to `to`.
+pub(super) struct AddMultiples<'a, I> {
+    pub(super) to: &'a mut [Lane],
+    pub(super) multiples: I,
+}
+
+impl<'x, I: Iterator<Item = (f32, &'x [Lane])> + Clone> Work for AddMultiples<'_, I> {
+    #[inline(always)]
+    fn run<V: Registers>(self, v: V) {
+        let (fours, rest) = self.to.as_chunks_mut::<4>();
+        for (at, to) in fours.iter_mut().enumerate() {
+            let mut sums = [v.load(&to[0]), v.load(&to[1]), v.load(&to[2]), v.load(&to[3])];
+            for (factor, from) in self.multiples.clone() {
+                let (factor, from) = (v.splat(factor), &from[4 * at..4 * at + 4]);
+                sums[0] = v.multiply_add(factor, v.load(&from[0]), sums[0]);
+                sums[1] = v.multiply_add(factor, v.load(&from[1]), sums[1]);
+                sums[2] = v.multiply_add(factor, v.load(&from[2]), sums[2]);
+                sums[3] = v.multiply_add(factor, v.load(&from[3]), sums[3]);
+            }
+            for (to, sum) in to.iter_mut().zip(sums) {
+                v.store(sum, to);
+            }
+        }
+        for (at, to) in (4 * fours.len()..).zip(rest) {
+            let mut sum = v.load(to);
+            for (factor, from) in self.multiples.clone() {
+                sum = v.multiply_add(v.splat(factor), v.load(&from[at]), sum);
+            }
+            v.store(sum, to);
+        }
+    }
 }
 
 /// Registers the compiler chooses.

@@ -30,6 +30,7 @@
 //! ```
 
 mod block;
+mod by_row;
 mod decompose;
 mod kernels;
 mod paragraphs;
@@ -51,7 +52,7 @@ pub(crate) use self::topical::Topical;
 
 use self::block::{Block, Learn, Span};
 use self::decompose::decompose;
-use self::kernels::{Lane, lanes};
+use self::kernels::{Lane, lanes, on_registers};
 use self::sample::{Negatives, keep_chances};
 use self::slab::{Frequent, Slab};
 use self::tables::{SharedTables, Tables};
@@ -205,7 +206,7 @@ impl SkipGramParams {
             busy.par_iter_mut().zip(spans).with_max_len(1).for_each(|(block, &place)| {
                 let span = span(slab, place);
                 let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
-                Learn { block, span, params: self, negatives, rate, read }.run();
+                on_registers(Learn { block, span, params: self, negatives, rate, read });
             });
             idle.iter_mut().for_each(Block::clear);
             tables.apply(blocks);
@@ -231,7 +232,7 @@ impl SkipGramParams {
                     for &span in spans {
                         let (span, negatives) = (slab.span(span), &negatives);
                         let read = |table, row, to: &mut [Lane]| tables.read(table, row, to);
-                        Learn { block, span, params: self, negatives, rate, read }.run();
+                        on_registers(Learn { block, span, params: self, negatives, rate, read });
                         tables.apply(block);
                     }
                     Ok(())

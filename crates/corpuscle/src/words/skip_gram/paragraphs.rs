@@ -14,10 +14,11 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::block::{Block, Span};
-use super::kernels::{Lane, WIDTH, lanes};
+use super::by_row::ByRow;
+use super::kernels::{AddMultiples, Lane, WIDTH, lanes, on_registers};
 use super::pull::{Contexts, Pool, Pull, Pushes, still};
 use super::sample::{Negatives, keep_chances};
-use super::tables::{PARTS, Tables, padded, small_rows};
+use super::tables::{Tables, padded, small_rows};
 use super::{Architecture, BATCH, Frequent, SkipGramParams, Slab};
 use crate::matrix::Dense;
 use crate::text::{Lexicon, Tokens};
@@ -118,7 +119,7 @@ impl SkipGramParams {
         let negatives = Negatives::new(&frequent.counts);
         let mut blocks: Vec<Block> = (0..BATCH).map(|_| Block::new(n)).collect();
         let mut paragraphs = small_rows(tokens.n_documents(), self.dim, &mut run.rng(2));
-        let mut totals = vec![0f32; frequent.words.len()];
+        let mut owed = ByRow::new(frequent.words.len());
         let mut works: Vec<Work> = Vec::new();
         self.for_each_slab(tokens, frequent, super::Part::WHOLE, run, |slab| {
             if beside_words {
@@ -149,9 +150,9 @@ impl SkipGramParams {
                         seed: seeded.rng(place as u64 + 1).random(),
                         pushes: &mut work.pushes,
                     };
-                    pull.run();
+                    on_registers(pull);
                 });
-                apply(outputs, &mut totals, slab, &spans, &works, &pool);
+                apply(outputs, &mut owed, slab, &spans, &works, &pool);
                 move_paragraphs(&mut paragraphs, &spans, &works, n);
             }
             Ok(())
@@ -159,45 +160,28 @@ impl SkipGramParams {
     }
 }
 
-/// Adds to each output row what the paragraphs of a batch owe it, in their order: each task owns some rows and passes over
-/// the rest.
-fn apply(outputs: &mut [Lane], totals: &mut [f32], slab: &Slab, spans: &[Piece], works: &[Work], pool: &Pool) {
-    let n = outputs.len() / totals.len().max(1);
-    let part = totals.len().div_ceil(PARTS).max(1);
-    let squares: Vec<f32> =
-        works.iter().map(|work| work.paragraph.as_flattened().iter().map(|value| value * value).sum()).collect();
-    let tasks = outputs.par_chunks_mut(part * n).zip(totals.par_chunks_mut(part)).enumerate();
-    tasks.with_max_len(1).for_each(|(at, (rows, totals))| {
-        let first = (at * part) as u32;
-        let each = |visit: &mut dyn FnMut(usize, f32, usize)| {
-            for (number, (span, work)) in spans.iter().zip(works).enumerate() {
-                for (&word, &push) in slab.words[span.start..span.end].iter().zip(&work.pushes.words) {
-                    visit(word.wrapping_sub(first) as usize, push, number);
-                }
-                for step in &work.pushes.steps {
-                    for (&word, &weight) in pool.rows[step.first..].iter().zip(&step.weights) {
-                        visit(word.wrapping_sub(first) as usize, weight, number);
-                    }
-                }
-            }
-        };
-        each(&mut |row, push, work| {
-            if let Some(total) = totals.get_mut(row) {
-                *total += push.abs() * squares[work];
-            }
-        });
-        each(&mut |row, push, work| {
-            if let Some(&total) = totals.get(row) {
-                let push = if total > MOST_CURVATURE { push * (MOST_CURVATURE / total) } else { push };
-                for (to, from) in rows[row * n..(row + 1) * n].iter_mut().zip(&works[work].paragraph) {
-                    for i in 0..WIDTH {
-                        to[i] += push * from[i];
-                    }
-                }
-            }
-        });
-        totals.fill(0.0);
+/// Adds to each output row what the paragraphs of a batch owe it, in their order.
+fn apply(outputs: &mut [Lane], owed: &mut ByRow<Owed>, slab: &Slab, spans: &[Piece], works: &[Work], pool: &Pool) {
+    owed.sort(spans.iter().zip(works).zip(0u32..).flat_map(|((span, work), number)| {
+        let words = slab.words[span.start..span.end].iter().zip(&work.pushes.words);
+        let against = work.pushes.steps.iter().flat_map(|step| pool.rows[step.first..].iter().zip(&step.weights));
+        words.chain(against).map(move |(&row, &push)| (row, Owed { push, work: number }))
+    }));
+    let n = works.first().map_or(0, |work| work.paragraph.len());
+    owed.add_to(outputs, n, |row, owed| {
+        let of = |owed: &Owed| &works[owed.work as usize];
+        let total: f32 = owed.iter().map(|owed| owed.push.abs() * of(owed).pushes.square).sum();
+        let scale = if total > MOST_CURVATURE { MOST_CURVATURE / total } else { 1.0 };
+        let multiples = owed.iter().map(|owed| (owed.push * scale, &of(owed).paragraph[..]));
+        on_registers(AddMultiples { to: row, multiples });
     });
+}
+
+/// What a paragraph owes to a word: so many times itself.
+#[derive(Debug, Clone, Copy, Default)]
+struct Owed {
+    push: f32,
+    work: u32,
 }
 
 /// Some neighbouring words of a document.
@@ -336,7 +320,7 @@ impl Paragraphs {
                 kept.clear();
                 let known = tokens.document(document).iter().map(|&id| numbers[id as usize]);
                 kept.extend(known.filter(|&word| word != u32::MAX && rng.random::<u32>() <= chances[word as usize]));
-                Pull {
+                on_registers(Pull {
                     paragraph: &mut paragraph,
                     words: kept,
                     outputs: &self.outputs,
@@ -346,8 +330,7 @@ impl Paragraphs {
                     rate: params.rate_at(pass as f64 / params.epochs as f64),
                     seed: pass as u64,
                     pushes,
-                }
-                .run();
+                });
                 if let Some(direction) = direction {
                     self.add_parts(kept, pushes, &pool, direction, &mut parts);
                 }

@@ -7,7 +7,7 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, Plain, Registers, WIDTH, add_weighted, dot, dots, sigmoid};
+use super::kernels::{Lane, Registers, WIDTH, Work, add_weighted, dot, dots, sigmoid};
 use super::sample::Negatives;
 use crate::Rng;
 
@@ -50,6 +50,8 @@ pub(super) struct Step {
 pub(super) struct Pushes {
     pub(super) words: Vec<f32>,
     pub(super) steps: Vec<Step>,
+    /// The squared length of the paragraph as it has become.
+    pub(super) square: f32,
     /// Scratch: the mean of a window, and its change.
     mean: Vec<Lane>,
 }
@@ -77,38 +79,23 @@ pub(super) struct Pull<'a> {
     pub(super) pushes: &'a mut Pushes,
 }
 
-/// Work and the registers it is compiled for.
-struct OnRegisters<'a, V> {
-    work: Pull<'a>,
-    registers: V,
-}
-
-impl<V: Registers> pulp::NullaryFnOnce for OnRegisters<'_, V> {
-    type Output = ();
-
+impl Work for Pull<'_> {
     #[inline(always)]
-    fn call(self) {
-        match self.work.contexts {
-            None => self.work.alone(self.registers),
-            Some(contexts) => self.work.beside(self.registers, contexts),
+    fn run<V: Registers>(mut self, registers: V) {
+        self.pushes.words.clear();
+        self.pushes.steps.clear();
+        match self.contexts {
+            None => self.alone(registers),
+            Some(contexts) => self.beside(registers, contexts),
         }
+        self.pushes.square = dot(registers, self.paragraph, self.paragraph);
     }
 }
 
 impl Pull<'_> {
-    pub(super) fn run(self) {
-        self.pushes.words.clear();
-        self.pushes.steps.clear();
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = pulp::x86::V3::try_new() {
-            return v3.vectorize(OnRegisters { work: self, registers: v3 });
-        }
-        pulp::NullaryFnOnce::call(OnRegisters { work: self, registers: Plain });
-    }
-
     /// The paragraph alone predicts every word.
     #[inline(always)]
-    fn alone<V: Registers>(self, v: V) {
+    fn alone<V: Registers>(&mut self, v: V) {
         let n = self.paragraph.len();
         let mut rng = Rng::seed_from_u64(self.seed);
         for words in self.words.chunks(STEP) {
@@ -135,11 +122,11 @@ impl Pull<'_> {
 
     /// The mean of the paragraph and the words around predicts the word in the middle.
     #[inline(always)]
-    fn beside<V: Registers>(self, v: V, contexts: Contexts<'_>) {
+    fn beside<V: Registers>(&mut self, v: V, contexts: Contexts<'_>) {
         let n = self.paragraph.len();
         let mut rng = Rng::seed_from_u64(self.seed);
         let row = |word: u32| word as usize * n..(word as usize + 1) * n;
-        let Pushes { words: pushes, steps, mean } = self.pushes;
+        let Pushes { words: pushes, steps, mean, .. } = &mut *self.pushes;
         for (at, &word) in self.words.iter().enumerate() {
             let reach = rng.random_range(1..=contexts.window);
             let (from, to) = (at.saturating_sub(reach), self.words.len().min(at + reach + 1));

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::block::{Block, Table};
-use super::kernels::{Lane, WIDTH};
+use super::by_row::ByRow;
+use super::kernels::{AddMultiples, Lane, WIDTH, on_registers};
 use crate::matrix::Dense;
 use crate::{Result, Rng};
 
@@ -16,18 +16,15 @@ pub(super) struct Tables {
     lanes: usize,
     inputs: Vec<Lane>,
     outputs: Vec<Lane>,
-    /// Scratch: the pairs that change each row in the batch under way; zero between batches.
-    input_pairs: Vec<f32>,
-    output_pairs: Vec<f32>,
+    /// Scratch: the changes of the batch under way, each by its block and its place there.
+    input_changes: ByRow<(u32, u32)>,
+    output_changes: ByRow<(u32, u32)>,
 }
 
 /// The pairs whose changes a row takes in full in one batch; when there are more, their changes are scaled down to
 /// this many. The pairs of a batch do not see each other's changes, so a word that nearly all of them share would be
 /// pushed as many times as far as one push would have been enough. Rare words never come near the limit.
 const MOST_PAIRS: f32 = 256.0;
-
-/// Tasks that the rows of a table are shared out to when changes are added.
-pub(super) const PARTS: usize = 8;
 
 impl Tables {
     /// Small random inputs and outputs of zero.
@@ -37,8 +34,8 @@ impl Tables {
             lanes,
             inputs: small_rows(inputs, dim, rng),
             outputs: vec![[0f32; WIDTH]; outputs * lanes],
-            input_pairs: vec![0.0; inputs],
-            output_pairs: vec![0.0; outputs],
+            input_changes: ByRow::new(inputs),
+            output_changes: ByRow::new(outputs),
         }
     }
 
@@ -71,40 +68,14 @@ impl Tables {
         to.copy_from_slice(&table[row as usize * self.lanes..(row as usize + 1) * self.lanes]);
     }
 
-    /// Adds the changes of all blocks, to every row in their order: each task owns some rows and passes over the rest.
+    /// Adds the changes of all blocks, to every row in their order.
     pub(super) fn apply(&mut self, blocks: &[Block]) {
         let lanes = self.lanes;
-        let inputs = parts(Table::Inputs, &mut self.inputs, &mut self.input_pairs, lanes);
-        let outputs = parts(Table::Outputs, &mut self.outputs, &mut self.output_pairs, lanes);
-        inputs.chain(outputs).with_max_len(1).for_each(|(table, first, (to, totals))| {
-            for block in blocks {
-                block.changes(table, |row, pairs, _| {
-                    if let Some(total) = totals.get_mut(row.wrapping_sub(first) as usize) {
-                        *total += pairs;
-                    }
-                });
-            }
-            for block in blocks {
-                block.changes(table, |row, _, change| {
-                    let place = row.wrapping_sub(first) as usize;
-                    if let Some(&total) = totals.get(place) {
-                        let scale = if total > MOST_PAIRS { MOST_PAIRS / total } else { 1.0 };
-                        for (to, change) in to[place * lanes..(place + 1) * lanes].iter_mut().zip(change) {
-                            for i in 0..WIDTH {
-                                to[i] += scale * change[i];
-                            }
-                        }
-                    }
-                });
-            }
-            for block in blocks {
-                block.changes(table, |row, _, _| {
-                    if let Some(total) = totals.get_mut(row.wrapping_sub(first) as usize) {
-                        *total = 0.0;
-                    }
-                });
-            }
-        });
+        let Tables { inputs, outputs, input_changes, output_changes, .. } = self;
+        rayon::join(
+            || add_changes(Table::Inputs, inputs, input_changes, blocks, lanes),
+            || add_changes(Table::Outputs, outputs, output_changes, blocks, lanes),
+        );
     }
 
     /// The input vectors without their padding.
@@ -113,16 +84,17 @@ impl Tables {
     }
 }
 
-/// Neighbouring rows of a table with the scratch of each, the number of the first before them.
-fn parts<'a>(
-    table: Table,
-    rows: &'a mut [Lane],
-    pairs: &'a mut [f32],
-    lanes: usize,
-) -> impl IndexedParallelIterator<Item = (Table, u32, (&'a mut [Lane], &'a mut [f32]))> {
-    let part = pairs.len().div_ceil(PARTS).max(1);
-    let chunks = rows.par_chunks_mut(part * lanes).zip(pairs.par_chunks_mut(part)).enumerate();
-    chunks.map(move |(at, chunk)| (table, (at * part) as u32, chunk))
+fn add_changes(table: Table, rows: &mut [Lane], changes: &mut ByRow<(u32, u32)>, blocks: &[Block], lanes: usize) {
+    changes.sort(blocks.iter().zip(0u32..).flat_map(|(block, number)| {
+        block.rows(table).iter().zip(0u32..).map(move |(&row, place)| (row, (number, place)))
+    }));
+    let of = |&(block, place): &(u32, u32)| blocks[block as usize].change(table, place as usize);
+    changes.add_to(rows, lanes, |to, changes| {
+        let total: f32 = changes.iter().map(|change| of(change).0).sum();
+        let scale = if total > MOST_PAIRS { MOST_PAIRS / total } else { 1.0 };
+        let multiples = changes.iter().map(|change| (scale, of(change).1));
+        on_registers(AddMultiples { to, multiples });
+    });
 }
 
 /// So many rows of small random numbers, uniform on ±½/dim.
@@ -189,12 +161,13 @@ impl SharedTables {
     /// Adds the changes of a block.
     pub(super) fn apply(&self, block: &Block) {
         for table in [Table::Inputs, Table::Outputs] {
-            block.changes(table, |row, _, change| {
+            for (place, &row) in block.rows(table).iter().enumerate() {
+                let change = block.change(table, place).1;
                 for (to, change) in self.row(table, row).iter().zip(change.as_flattened()) {
                     let value = f32::from_bits(to.load(Ordering::Relaxed)) + change;
                     to.store(value.to_bits(), Ordering::Relaxed);
                 }
-            });
+            }
         }
     }
 
