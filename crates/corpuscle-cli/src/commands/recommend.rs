@@ -133,6 +133,7 @@ fn reason(fate: &Fate, folds: usize) -> String {
     match fate {
         Fate::Finished => String::new(),
         Fate::Dropped => format!("clearly behind after {folds} folds"),
+        Fate::TooSlow(_) if folds > 0 => format!("left at {folds} folds, the time going to better ones"),
         Fate::TooSlow(seconds) => format!("skipped, one fold takes about {seconds:.1} s and there is no time for it"),
         Fate::NotTried => "skipped, no time left".to_string(),
         Fate::TooFewDocuments(labelled) => format!("not compared, {labelled} labelled documents are too few"),
