@@ -31,8 +31,10 @@ impl Pool {
     /// `size` negatives, at least [`AGAINST`], with their rows of the output table.
     pub(super) fn draw(size: usize, negatives: &Negatives, outputs: &[Lane], lanes: usize, rng: &mut Rng) -> Self {
         let rows: Vec<u32> = (0..size.max(AGAINST)).map(|_| negatives.draw(rng)).collect();
-        let row = |&row: &u32| &outputs[row as usize * lanes..(row as usize + 1) * lanes];
-        let vectors = rows.iter().flat_map(row).copied().collect();
+        let mut vectors = Vec::with_capacity(rows.len() * lanes);
+        for &row in &rows {
+            vectors.extend_from_slice(&outputs[row as usize * lanes..(row as usize + 1) * lanes]);
+        }
         Pool { rows, vectors }
     }
 }
