@@ -6,8 +6,8 @@
 //!
 //! Only what is inlined is compiled anew: the closure has to say `#[inline(always)]`, and so has every function in its loops. It is
 //! called by reference, because a closure that is called by value may sit in a function of the compiler's own that is not
-//! inlined: handed over that way, the solver of dCoT ran on four floats and took half as long again. Loops over short arrays
-//! the compiler may still take apart into single floats; `perf annotate` tells.
+//! inlined: handed over that way, the solver of dCoT ran on four floats (20 Newsgroups: the stage took 9.6 s, and takes 7.4). Loops
+//! over short arrays the compiler may still take apart into single floats; `perf annotate` tells.
 
 /// Does `work` in the widest registers.
 pub(crate) fn wide<R>(work: impl FnMut() -> R) -> R {
