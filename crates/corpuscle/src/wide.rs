@@ -37,18 +37,21 @@ pub(crate) fn wide_work<W: pulp::NullaryFnOnce>(work: W) -> W::Output {
 mod tests {
     use super::*;
 
+    // Inlined, or both sides would be the same narrow function.
+    #[inline(always)]
+    fn sums(values: &[f32]) -> [f32; 16] {
+        let mut sums = [0f32; 16];
+        for lane in values.as_chunks::<16>().0 {
+            for i in 0..16 {
+                sums[i] += 0.1 * lane[i];
+            }
+        }
+        sums
+    }
+
     #[test]
     fn the_bits_are_those_of_narrow_registers() {
         let values: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.37).sin()).collect();
-        let sums = |values: &[f32]| {
-            let mut sums = [0f32; 16];
-            for lane in values.as_chunks::<16>().0 {
-                for i in 0..16 {
-                    sums[i] += 0.1 * lane[i];
-                }
-            }
-            sums
-        };
         let broad = wide(
             #[inline(always)]
             || sums(&values),

@@ -387,5 +387,18 @@ mod tests {
         add_all(Plain, &mut plain, 7, &a, n, |_, _| 0..5, weight);
         v3.vectorize(|| add_all(v3, &mut wide, 7, &a, n, |_, _| 0..5, weight));
         assert_eq!(plain, wide);
+        // Seven lanes are four and three.
+        let (start, rows) = (a[..7].to_vec(), [&a[7..14], &b[..7], &b[9..16]]);
+        let multiples = || rows.iter().enumerate().map(|(at, &row)| (0.4 - at as f32, row));
+        let (mut plain, mut wide) = (start.clone(), start.clone());
+        AddMultiples { to: &mut plain, multiples: multiples() }.run(Plain);
+        on_registers(AddMultiples { to: &mut wide, multiples: multiples() });
+        assert_eq!(plain, wide);
+        for (lane, sums) in plain.iter().enumerate() {
+            for (i, &sum) in sums.iter().enumerate() {
+                let expected = multiples().map(|(factor, row)| factor * row[lane][i]).sum::<f32>() + start[lane][i];
+                assert!((sum - expected).abs() < 1e-5, "{sum} {expected}");
+            }
+        }
     }
 }
