@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod input;
 mod output;
+mod parquet_file;
 mod progress;
 mod screen;
 

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::builder::{Int16Builder, ListBuilder, StringBuilder};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
-    StringArray, StringViewArray,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array,
+    Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, TimestampMicrosecondArray,
+    TimestampNanosecondArray, UInt8Array, UInt64Array,
 };
 use corpuscle::corpus::{Document, Format, ReadOptions, read_all};
 use parquet::arrow::ArrowWriter;
@@ -80,6 +81,50 @@ fn fields_filters_and_weights() {
     let bytes = file(&[("text", texts()), ("weight", heavy)], Compression::UNCOMPRESSED);
     let message = read(&bytes, &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.contains("a.parquet:2: field `weight` is `NaN`"), "{message}");
+}
+
+#[test]
+fn whole_rows_have_the_types_of_the_file() {
+    let mut nested = ListBuilder::new(ListBuilder::new(Int16Builder::new()));
+    nested.append_value([Some(vec![Some(1), None]), Some(vec![]), None, Some(vec![Some(2)])]);
+    nested.append_null();
+    nested.append_value([None::<Vec<Option<i16>>>; 0]);
+    let columns: [(ArrayRef, serde_json::Value); 9] = [
+        (Arc::new(nested.finish()), serde_json::json!([[[1, null], [], null, [2]], null, []])),
+        (Arc::new(UInt64Array::from(vec![0, 1, u64::MAX])), serde_json::json!([0, 1, u64::MAX])),
+        (Arc::new(UInt8Array::from(vec![Some(255), None, Some(0)])), serde_json::json!([255, null, 0])),
+        (Arc::new(Float32Array::from(vec![0.1, f32::NAN, -2.0])), serde_json::json!([0.1, null, -2.0])),
+        (Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])), serde_json::json!([true, null, false])),
+        (Arc::new(BinaryArray::from(vec![&b"x"[..], b"\xff", b""])), serde_json::json!(["x", null, ""])),
+        (
+            Arc::new(Date32Array::from(vec![Some(-1), None, Some(19_782)])),
+            serde_json::json!(["1969-12-31", null, "2024-02-29"]),
+        ),
+        (
+            Arc::new(TimestampMicrosecondArray::from(vec![-1, 0, 1_600_000_000_000_000])),
+            serde_json::json!(["1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "2020-09-13 12:26:40"]),
+        ),
+        (
+            Arc::new(TimestampNanosecondArray::from(vec![1, 2_000_000, i64::MAX]).with_timezone("UTC")),
+            serde_json::json!([
+                "1970-01-01 00:00:00.000000001",
+                "1970-01-01 00:00:00.002",
+                "2262-04-11 23:47:16.854775807"
+            ]),
+        ),
+    ];
+    for (column, wanted) in columns {
+        let kind = column.data_type().clone();
+        let bytes = file(&[("text", texts()), ("it", column)], Compression::UNCOMPRESSED);
+        let documents = read(&bytes, &ReadOptions { keep: true, ..Default::default() }).unwrap();
+        let rows: Vec<_> = documents.iter().map(|document| document.row.as_ref().unwrap()["it"].clone()).collect();
+        assert_eq!(serde_json::Value::from(rows), wanted, "{kind}");
+    }
+    let price: ArrayRef = Arc::new(Decimal128Array::from(vec![1, 2, 3]));
+    let bytes = file(&[("text", texts()), ("price", price)], Compression::UNCOMPRESSED);
+    assert_eq!(read(&bytes, &ReadOptions::default()).unwrap().len(), 3);
+    let message = read(&bytes, &ReadOptions { keep: true, ..Default::default() }).unwrap_err().to_string();
+    assert!(message.contains("the column `price` is Decimal"), "{message}");
 }
 
 #[test]

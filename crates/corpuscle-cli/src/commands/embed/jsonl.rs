@@ -26,7 +26,11 @@ impl VectorWriter for JsonlWriter {
             let value = if vectors.sparse().cols() == 0 {
                 json!({"id": id, "vector": entries.dense})
             } else {
-                let (indices, values) = super::parquet_file::entries(vectors, row);
+                let (mut indices, mut values) = (Vec::new(), Vec::new());
+                entries.for_each(|column, value| {
+                    indices.push(column);
+                    values.push(value);
+                });
                 json!({"id": id, "size": vectors.cols(), "indices": indices, "values": values})
             };
             serde_json::to_writer(&mut self.file, &value).map_err(io::Error::from)?;

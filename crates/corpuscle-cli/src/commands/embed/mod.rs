@@ -2,7 +2,7 @@
 
 mod jsonl;
 mod npy;
-mod parquet_file;
+mod parquet_rows;
 
 use std::fs::File;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Embed, everywhere: &Everywhere, run: &Run) -> anyhow::R
         match args.output.extension().and_then(|extension| extension.to_str()) {
             Some("npy") => |file| Ok(Box::new(npy::NpyWriter::new(file)?)),
             Some("jsonl") => |file| Ok(Box::new(jsonl::JsonlWriter::new(file))),
-            Some("parquet") => |file| Ok(Box::new(parquet_file::ParquetWriter::new(file))),
+            Some("parquet") => |file| Ok(Box::new(parquet_rows::ParquetWriter::new(file))),
             _ => {
                 let name = args.output.display();
                 return Err(WrongCall(format!("{name}: end the name with .npy, .jsonl or .parquet")).into());

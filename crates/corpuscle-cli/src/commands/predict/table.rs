@@ -2,57 +2,48 @@
 //! texts when all its values are; else it holds the JSON of each value.
 
 use std::io::Write;
-use std::sync::Arc;
 
-use arrow_array::builder::{Float64Builder, ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::data_type::ByteArray;
 use serde_json::{Map, Value};
 
+use crate::parquet_file::{Column, ParquetFile, Values};
+
 pub(super) fn write(to: Box<dyn Write + Send>, columns: &[String], rows: &[Map<String, Value>]) -> anyhow::Result<()> {
-    let arrays = columns.iter().map(|name| {
-        let values: Vec<&Value> = rows.iter().map(|row| row.get(name).unwrap_or(&Value::Null)).collect();
-        (name, array(&values), true)
-    });
-    let batch = RecordBatch::try_from_iter_with_nullable(arrays)?;
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(to, batch.schema(), Some(properties))?;
-    writer.write(&batch)?;
-    writer.close()?;
-    Ok(())
+    let columns: Vec<Column> = columns
+        .iter()
+        .map(|name| {
+            let values: Vec<&Value> = rows.iter().map(|row| row.get(name).unwrap_or(&Value::Null)).collect();
+            column(name, &values)
+        })
+        .collect();
+    let mut file = ParquetFile::new(to, &columns)?;
+    file.write(&columns)?;
+    file.finish()
 }
 
-fn array(values: &[&Value]) -> ArrayRef {
+fn column(name: &str, values: &[&Value]) -> Column {
     let all = |is: fn(&Value) -> bool| values.iter().all(|value| value.is_null() || is(value));
-    let lists = |is: fn(&Value) -> bool| {
+    let all_lists = |is: fn(&Value) -> bool| {
         values.iter().all(|value| value.is_null() || value.as_array().is_some_and(|list| list.iter().all(is)))
     };
+    let single = |stored| Column::new(name, values.iter().map(|value| !value.is_null()), stored);
+    let lists = |stored| Column::of_lists(name, values.iter().map(|value| value.as_array().map(Vec::len)), stored);
+    let items = || values.iter().filter_map(|value| value.as_array()).flatten();
     if all(Value::is_string) {
-        Arc::new(values.iter().map(|value| value.as_str()).collect::<StringArray>())
+        single(Values::Texts(values.iter().filter_map(|value| value.as_str()).map(ByteArray::from).collect()))
     } else if all(Value::is_i64) {
-        Arc::new(values.iter().map(|value| value.as_i64()).collect::<Int64Array>())
+        single(Values::Whole(values.iter().filter_map(|value| value.as_i64()).collect()))
     } else if all(Value::is_number) {
-        Arc::new(values.iter().map(|value| value.as_f64()).collect::<Float64Array>())
+        single(Values::Numbers(values.iter().filter_map(|value| value.as_f64()).collect()))
     } else if all(Value::is_boolean) {
-        Arc::new(values.iter().map(|value| value.as_bool()).collect::<BooleanArray>())
-    } else if lists(Value::is_string) {
-        let mut builder = ListBuilder::new(StringBuilder::new());
-        for value in values {
-            builder.append_option(value.as_array().map(|list| list.iter().map(Value::as_str)));
-        }
-        Arc::new(builder.finish())
-    } else if lists(Value::is_number) {
-        let mut builder = ListBuilder::new(Float64Builder::new());
-        for value in values {
-            builder.append_option(value.as_array().map(|list| list.iter().map(Value::as_f64)));
-        }
-        Arc::new(builder.finish())
+        single(Values::Flags(values.iter().filter_map(|value| value.as_bool()).collect()))
+    } else if all_lists(Value::is_string) {
+        lists(Values::Texts(items().filter_map(Value::as_str).map(ByteArray::from).collect()))
+    } else if all_lists(Value::is_number) {
+        lists(Values::Numbers(items().filter_map(Value::as_f64).collect()))
     } else {
-        Arc::new(
-            values.iter().map(|value| (!value.is_null()).then(|| super::rows::cell(value))).collect::<StringArray>(),
-        )
+        let cells = values.iter().filter(|value| !value.is_null()).map(|value| super::rows::cell(value));
+        single(Values::Texts(cells.map(|cell| ByteArray::from(cell.into_bytes())).collect()))
     }
 }
 
@@ -63,20 +54,21 @@ mod tests {
 
     #[test]
     fn a_column_has_the_type_of_all_its_values() {
-        for (values, kind) in [
-            (json!(["a", null]), "Utf8"),
-            (json!([1, null]), "Int64"),
-            (json!([1, 2.5]), "Float64"),
-            (json!([true, false]), "Boolean"),
-            (json!([1, "a"]), "Utf8"),
-            (json!([{"a": 1}, null]), "Utf8"),
-            (json!([null]), "Utf8"),
+        let text = |text: &str| ByteArray::from(text);
+        for (values, stored, is_list) in [
+            (json!(["a", null]), Values::Texts(vec![text("a")]), false),
+            (json!([1, null]), Values::Whole(vec![1]), false),
+            (json!([1, 2.5]), Values::Numbers(vec![1.0, 2.5]), false),
+            (json!([true, false]), Values::Flags(vec![true, false]), false),
+            (json!([1, "a"]), Values::Texts(vec![text("1"), text("a")]), false),
+            (json!([{"a": 1}, null]), Values::Texts(vec![text(r#"{"a":1}"#)]), false),
+            (json!([null]), Values::Texts(vec![]), false),
+            (json!([[1, 2], null, []]), Values::Numbers(vec![1.0, 2.0]), true),
+            (json!([["a"], ["b", "c"]]), Values::Texts(vec![text("a"), text("b"), text("c")]), true),
         ] {
             let values: Vec<&Value> = values.as_array().map(|list| list.iter().collect()).unwrap_or_default();
-            assert_eq!(array(&values).data_type().to_string(), kind);
+            let column = column("x", &values);
+            assert_eq!((column.values, column.is_list), (stored, is_list));
         }
-        let lists = json!([[1, 2], null, []]);
-        let lists: Vec<&Value> = lists.as_array().map(|list| list.iter().collect()).unwrap_or_default();
-        assert!(array(&lists).data_type().to_string().starts_with("List"));
     }
 }

@@ -13,8 +13,6 @@ mod delimited;
 mod excel;
 mod fasttext;
 mod folders;
-#[cfg(feature = "parquet")]
-mod footer;
 mod guess;
 pub(crate) mod input;
 mod jsonl;
