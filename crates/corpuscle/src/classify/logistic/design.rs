@@ -2,8 +2,8 @@
 //!
 //! Both directions are parallel without any sum shared between threads: scores over blocks of documents, gradients over
 //! blocks of columns, for which the sparse part is kept by columns too, cut into slices of documents so that what is
-//! gathered stays in the cache. Dense parts are cut once into blocks of rows and into blocks of columns and multiplied as
-//! matrices. Sparse products are made in the widest registers of the processor, with the bits of narrow ones.
+//! gathered stays in the cache; documents with many entries are likewise gone through a range of columns at a time. Dense parts
+//! are cut once into blocks of rows and into blocks of columns and multiplied as matrices. Sparse products are made in the widest registers of the processor, with the bits of narrow ones.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -29,17 +29,36 @@ const WORK: u64 = 1 << 14;
 /// all over the residuals, and a million documents take 1.6 times as long each as a hundred thousand.
 const SLICE: usize = 1 << 14;
 
+/// Documents in a slice where columns have many: 32 floats for each fill a quarter of a 1 MB cache.
+const SMALL_SLICE: usize = 1 << 11;
+
+/// Columns in a range: as many bytes of weights.
+const RANGE: usize = 1 << 11;
+
+/// Entries that a column must have in a slice, and a document in a range, on average, for small ones to be worth their overhead.
+/// With the 445 labels of Reuters on SCDV, whose documents have 2 000 entries each, logistic
+/// regression takes 64 s instead of 83 (the whole of `train`, 19 716 documents).
+const MANY: usize = 32;
+
 pub(super) struct Design {
     pub(super) data: Packed,
+    /// Documents in a slice.
+    slice: usize,
     slices: Vec<Slice>,
+    ranges: Ranges,
     dense_rows: Vec<Dense>,
     dense_columns: Vec<Dense>,
 }
 
 impl Design {
     pub(super) fn new(data: Packed) -> Result<Self> {
-        let starts: Vec<usize> = (0..data.len()).step_by(SLICE).collect();
-        let slices = starts.into_par_iter().map(|start| Slice::new(&data, start)).collect();
+        let entries = data.sparse_entries();
+        let is_small = entries / data.sparse_columns().max(1) * SMALL_SLICE >= MANY * data.len();
+        let slice = if is_small { SMALL_SLICE } else { SLICE };
+        let starts: Vec<usize> = (0..data.len()).step_by(slice).collect();
+        let of = |start: usize| Slice::new(&data, start..(start + slice).min(data.len()));
+        let slices = starts.into_par_iter().map(of).collect();
+        let ranges = Ranges::new(&data);
         let (mut dense_rows, mut dense_columns) = (Vec::new(), Vec::new());
         if data.dense.cols() > 0 {
             let all: Vec<usize> = (0..data.len()).collect();
@@ -51,7 +70,7 @@ impl Design {
                 dense_columns.push(Dense::new(data.len(), end - start, values)?);
             }
         }
-        Ok(Design { data, slices, dense_rows, dense_columns })
+        Ok(Design { data, slice, slices, ranges, dense_rows, dense_columns })
     }
 
     /// `scores[i]` ← `bias` + Σ_c x_ic · `weights[c]`.
@@ -64,7 +83,7 @@ impl Design {
         let dense =
             Dense::new(self.data.dense.cols(), N, weights[self.data.sparse_columns()..].as_flattened().to_vec())?;
         scores.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, scores)| {
-            wide_work(SparseScores { data: &self.data, first: block * BLOCK, weights, bias, scores });
+            wide_work(SparseScores { design: self, first: block * BLOCK, weights, bias, scores });
             if let Some(rows) = self.dense_rows.get(block) {
                 let more = rows.matmul(&dense)?;
                 for (score, more) in scores.as_flattened_mut().iter_mut().zip(more.values()) {
@@ -115,7 +134,7 @@ impl Design {
     /// of about equal work.
     fn add_up<S: ColumnSum, const N: usize>(&self, sums: &mut [[f32; N]], items: &[[f32; N]]) {
         sums.fill([0.0; N]);
-        for (slice, items) in self.slices.iter().zip(items.chunks(SLICE)) {
+        for (slice, items) in self.slices.iter().zip(items.chunks(self.slice)) {
             let mut blocks = Vec::with_capacity(slice.block_ends.len());
             let (mut rest, mut first, mut start) = (&mut *sums, 0, 0);
             for &end in &slice.block_ends {
@@ -131,9 +150,42 @@ impl Design {
     }
 }
 
+/// Where each range of columns ends in each document.
+struct Ranges {
+    /// How many there are.
+    count: usize,
+    /// `ends[row · count + range]`, counted from the document's first entry; empty where a document is gone through as it is.
+    ends: Vec<u32>,
+}
+
+impl Ranges {
+    fn new(data: &Packed) -> Self {
+        let count = data.sparse_columns().div_ceil(RANGE);
+        let has_many = data.sparse_entries() >= MANY * count * data.len();
+        if count < 2 || !has_many || !data.rows_ascend() {
+            return Ranges { count: 1, ends: Vec::new() };
+        }
+        let mut ends = vec![0; count * data.len()];
+        ends.par_chunks_mut(count).enumerate().for_each(|(row, ends)| {
+            let (columns, _) = data.sparse_row(row);
+            for (range, end) in ends.iter_mut().enumerate() {
+                *end = columns.partition_point(|&column| (column as usize) < (range + 1) * RANGE) as u32;
+            }
+        });
+        Ranges { count, ends }
+    }
+
+    /// From where to where a range goes in a document with so many entries.
+    #[inline(always)]
+    fn of(&self, row: usize, range: usize, entries: usize) -> Range<usize> {
+        let end = |range: usize| self.ends.get(row * self.count + range).map_or(entries, |&end| end as usize);
+        if range == 0 { 0..end(0) } else { end(range - 1)..end(range) }
+    }
+}
+
 /// The sparse part of the scores of documents from `first` on.
 struct SparseScores<'a, const N: usize> {
-    data: &'a Packed,
+    design: &'a Design,
     first: usize,
     weights: &'a [[f32; N]],
     bias: [f32; N],
@@ -145,10 +197,19 @@ impl<const N: usize> pulp::NullaryFnOnce for SparseScores<'_, N> {
 
     #[inline(always)]
     fn call(self) {
-        let SparseScores { data, first, weights, bias, scores } = self;
-        for (row, score) in scores.iter_mut().enumerate() {
-            let (columns, values) = data.sparse_row(first + row);
-            *score = lanes::dot(columns, values, weights);
+        let SparseScores { design: Design { data, ranges, .. }, first, weights, bias, scores } = self;
+        scores.fill([0.0; N]);
+        for range in 0..ranges.count {
+            for (row, score) in (first..).zip(scores.iter_mut()) {
+                let (columns, values) = data.sparse_row(row);
+                let at = ranges.of(row, range, columns.len());
+                let part = lanes::dot(&columns[at.clone()], &values[at], weights);
+                for lane in 0..N {
+                    score[lane] += part[lane];
+                }
+            }
+        }
+        for score in scores {
             for lane in 0..N {
                 score[lane] += bias[lane];
             }
@@ -223,7 +284,7 @@ impl<S: ColumnSum, const N: usize> pulp::NullaryFnOnce for ColumnSums<'_, S, N> 
     }
 }
 
-/// The sparse part of up to [`SLICE`] documents by columns, only those that occur.
+/// The sparse part of a slice of the documents by columns, only those that occur.
 struct Slice {
     columns: Vec<u32>,
     /// `columns[i]` owns `documents[offsets[i]..offsets[i + 1]]` and the values beside them.
@@ -236,8 +297,8 @@ struct Slice {
 }
 
 impl Slice {
-    fn new(data: &Packed, start: usize) -> Self {
-        let rows = start..(start + SLICE).min(data.len());
+    fn new(data: &Packed, rows: Range<usize>) -> Self {
+        let start = rows.start;
         let mut next = vec![0u64; data.sparse_columns()];
         for row in rows.clone() {
             data.sparse_row(row).0.iter().for_each(|&column| next[column as usize] += 1);
@@ -269,5 +330,58 @@ impl Slice {
             }
         }
         Slice { columns, offsets, documents, values, block_ends }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Labels;
+    use crate::matrix::{Csr, Matrix};
+
+    /// Documents that fill a tenth of many columns.
+    fn filled(documents: usize, columns: usize) -> Design {
+        let value = |row: usize, column: usize| ((row * 31 + column * 17) % 101) as f32 / 101.0 - 0.4;
+        let row = |row: usize| {
+            let own = (0..columns).filter(move |column| (row * 7 + column * 13).is_multiple_of(10));
+            own.map(move |column| (column as u32, value(row, column))).collect::<Vec<_>>()
+        };
+        let x = Matrix::from(Csr::from_rows(columns, (0..documents).map(row)));
+        let labels = Labels::from_single((0..documents).map(|row| Some(if row % 2 == 0 { "a" } else { "b" })));
+        Design::new(Packed::new(&x, &labels, None, None).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn ranges_and_small_slices_give_the_sums_of_whole_rows_and_columns() {
+        let mut design = filled(700, 2 * RANGE + 5);
+        assert_eq!((design.ranges.count, design.slice), (3, SMALL_SLICE));
+        let (documents, columns) = (design.data.len(), design.data.sparse_columns());
+        let weights: Vec<[f32; 4]> = (0..columns).map(|c| [c as f32 * 1e-3, 1.0, -0.5, (c % 3) as f32]).collect();
+        let mut ranged = vec![[0f32; 4]; documents];
+        design.scores(&weights, [1.0, 0.0, 0.0, 2.0], &mut ranged).unwrap();
+        let mut gradient = vec![[0f32; 4]; columns];
+        design.gradient(&ranged, &mut gradient).unwrap();
+
+        design.ranges = Ranges { count: 1, ends: Vec::new() };
+        let mut whole = vec![[0f32; 4]; documents];
+        design.scores(&weights, [1.0, 0.0, 0.0, 2.0], &mut whole).unwrap();
+        let near = |a: &[[f32; 4]], b: &[[f32; 4]]| {
+            let pairs = || a.as_flattened().iter().zip(b.as_flattened());
+            pairs().all(|(a, b)| (a - b).abs() <= 1e-4 * (1.0 + a.abs()))
+        };
+        assert!(near(&ranged, &whole));
+        let mut by_hand = vec![[0f64; 4]; columns];
+        for (row, errors) in ranged.iter().enumerate() {
+            let (columns, values) = design.data.sparse_row(row);
+            for (&column, &value) in columns.iter().zip(values) {
+                for (sum, &error) in by_hand[column as usize].iter_mut().zip(errors) {
+                    *sum += f64::from(value) * f64::from(error);
+                }
+            }
+        }
+        let by_hand: Vec<[f32; 4]> = by_hand.iter().map(|sums| sums.map(|sum| sum as f32)).collect();
+        assert!(near(&gradient, &by_hand));
+        let most = gradient.as_flattened().iter().fold(0f32, |most, value| most.max(value.abs()));
+        assert!(most > 1.0, "nothing was summed up");
     }
 }

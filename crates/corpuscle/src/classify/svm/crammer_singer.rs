@@ -14,6 +14,7 @@ use super::bias::{Bias, Documents};
 use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
+use crate::wide::wide;
 use crate::{Result, Rng, Run};
 
 const BLOCK: usize = 64;
@@ -190,6 +191,14 @@ impl<const N: usize> Solver<'_, N> {
 
     /// One visit of every active document. Returns the losses met on the way.
     fn pass(&mut self, blocks: &[usize]) -> f64 {
+        wide(
+            #[inline(always)]
+            || self.visit(blocks),
+        )
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, blocks: &[usize]) -> f64 {
         let tiles = self.tiles.len();
         let (mut b, mut change) = (vec![0f32; tiles * N], vec![0f32; tiles * N]);
         let (mut met, mut violation) = (0f64, 0f32);

@@ -16,6 +16,7 @@ use super::bias::{Bias, Documents, best_bias};
 use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
+use crate::wide::wide;
 use crate::{Result, Rng, Run};
 
 /// Classes solved side by side.
@@ -255,6 +256,14 @@ impl<'a, const N: usize> Solver<'a, N> {
 
     /// One visit of every active document. Returns the losses met on the way.
     fn pass(&mut self, blocks: &[usize]) -> [f64; N] {
+        wide(
+            #[inline(always)]
+            || self.visit(blocks),
+        )
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, blocks: &[usize]) -> [f64; N] {
         let mut met = [0f64; N];
         let (mut highest, mut lowest) = ([f32::NEG_INFINITY; N], [f32::INFINITY; N]);
         let prices = self.prices;

@@ -4,7 +4,7 @@
 //! n_k + α_k comes out of the sum over words, a step is one product of the document with the words' rows and one back:
 //! O(distinct words · topics). A text without known words keeps n_k = 0 and so has the mean of the prior.
 
-use super::lanes::{Lane, Registers, WIDTH, Work, fold, wide};
+use crate::wide::registers::{Lane, Registers, WIDTH, Work, fold, on_registers};
 
 /// Most steps, and the change of shares, summed up, at which they end.
 const STEPS: usize = 100;
@@ -32,7 +32,7 @@ pub(super) struct Document<'a> {
 
 /// Finds the shares of topics in a document; they add up to 1.
 pub(super) fn infer<'s>(document: &Document<'_>, scratch: &'s mut Scratch) -> &'s [Lane] {
-    wide(Settle { document, scratch });
+    on_registers(Settle { document, scratch });
     &scratch.weights
 }
 

@@ -5,7 +5,7 @@
 //! then along its place through the lanes, without a branch that a processor could not foresee.
 //! For up to some hundreds of topics that is faster than methods that look at a few topics alone, and exact.
 
-use super::lanes::{Lane, Registers, WIDTH};
+use crate::wide::registers::{Lane, Registers, WIDTH};
 
 /// Lanes that are looked at without a branch.
 const RUN: usize = 8;

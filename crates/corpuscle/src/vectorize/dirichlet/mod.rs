@@ -28,7 +28,6 @@
 
 mod infer;
 mod kernel;
-mod lanes;
 mod model;
 mod perplexity;
 mod prior;
@@ -41,7 +40,6 @@ use serde::{Deserialize, Serialize};
 pub use model::DirichletModel;
 pub use perplexity::completion_perplexity;
 
-use self::lanes::WIDTH;
 use self::prior::Priors;
 use self::sampler::{Sampler, Texts};
 use super::{Bound, Columns, CountsParams, Vectorizer};
@@ -49,6 +47,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::params::{Param, Params};
 use crate::store::StoreReader;
 use crate::text::Tokens;
+use crate::wide::registers::WIDTH;
 use crate::{Error, Result, Run, param};
 
 /// Sweeps whose counts are averaged at the end, at most.

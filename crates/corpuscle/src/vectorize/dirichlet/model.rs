@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use super::infer::{Document, Scratch, infer};
-use super::lanes::{Lane, WIDTH, lanes};
 use super::prior::Priors;
 use crate::matrix::{Dense, Matrix};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text::{Lexicon, Tokens};
 use crate::vectorize::{TopicTable, VectorizerModel, WordParts};
+use crate::wide::registers::{Lane, WIDTH, lanes};
 use crate::{Error, Result, Run};
 
 /// Documents in one piece of work.

@@ -6,7 +6,7 @@
 //! and topics that are rare differ by orders of magnitude; all words share one β (Wallach, Mimno and McCallum 2009: an asymmetric
 //! prior over topics helps, one over words does not).
 
-use super::lanes::WIDTH;
+use crate::wide::registers::WIDTH;
 
 /// Priors are kept above this, so that no topic is lost for good.
 const LEAST: f64 = 1e-4;

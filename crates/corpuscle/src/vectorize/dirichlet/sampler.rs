@@ -14,8 +14,8 @@ use rand::Rng as _;
 use rayon::prelude::*;
 
 use super::kernel::draw;
-use super::lanes::{Lane, Registers, WIDTH, Work, lanes, wide};
 use super::prior::Priors;
+use crate::wide::registers::{Lane, Registers, WIDTH, Work, lanes, on_registers};
 use crate::{Result, Run};
 
 /// No topic yet.
@@ -113,7 +113,15 @@ impl<'a> Sampler<'a> {
         let changes: Vec<Vec<Change>> = work
             .into_par_iter()
             .map(|(documents, assigned, stream)| {
-                wide(Chunk { texts, counts, scales: &scales, topics, documents, assigned, rng: run.rng(stream) })
+                on_registers(Chunk {
+                    texts,
+                    counts,
+                    scales: &scales,
+                    topics,
+                    documents,
+                    assigned,
+                    rng: run.rng(stream),
+                })
             })
             .collect();
         self.apply(&changes);

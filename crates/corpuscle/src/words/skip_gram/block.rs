@@ -6,10 +6,11 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, Registers, WIDTH, Work, add_all, add_weighted, all_dots, dot, dots, sigmoid};
+use super::kernels::{add_all, add_weighted, all_dots, dot, dots, sigmoid};
 use super::sample::Negatives;
 use super::{Architecture, SkipGramParams};
 use crate::Rng;
+use crate::wide::registers::{Lane, Registers, WIDTH, Work};
 
 /// Words of a block.
 pub(super) const LENGTH: usize = 32;
@@ -51,6 +52,8 @@ pub(super) struct Learn<'a, R> {
 }
 
 impl<R: Fn(Table, u32, &mut [Lane])> Work for Learn<'_, R> {
+    type Output = ();
+
     #[inline(always)]
     fn run<V: Registers>(self, registers: V) {
         let Learn { block, span, params, negatives, rate, read } = self;

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::kernels::Lane;
+use crate::wide::registers::Lane;
 
 /// Additions by row; what each consists of is the caller's.
 #[derive(Debug)]

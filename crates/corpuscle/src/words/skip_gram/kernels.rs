@@ -1,61 +1,10 @@
 //! The loops word vectors are trained in: small products over rows of sixteen-float lanes.
 //!
 //! Every sum runs in one fixed order over fixed lanes, each step one fused multiplication and addition, so the bits are
-//! the same whatever instructions the processor has. All of it is inlined into some [`Work`], which is compiled twice:
-//! for AVX2, and for processors without it. What the compiler makes of arrays alone it takes apart into single floats,
-//! so the registers are spelled out ([`Registers`]).
+//! the same whatever instructions the processor has. All of it is inlined into some [`Work`].
 
+use crate::wide::registers::{Lane, Registers, Work};
 use crate::words::exponential::exp;
-
-/// Floats of a lane.
-pub(super) const WIDTH: usize = 16;
-
-/// Sixteen neighbouring floats of a vector; vectors are padded with zeros to whole lanes.
-pub(super) type Lane = [f32; WIDTH];
-
-/// Lanes of a vector of `dim` floats.
-pub(super) fn lanes(dim: usize) -> usize {
-    dim.div_ceil(WIDTH)
-}
-
-/// How a lane is held and worked on.
-pub(super) trait Registers: Copy {
-    /// A lane in registers.
-    type Wide: Copy;
-    /// Sixteen times the same.
-    fn splat(self, value: f32) -> Self::Wide;
-    /// A lane from memory.
-    fn load(self, lane: &Lane) -> Self::Wide;
-    /// A lane to memory.
-    fn store(self, wide: Self::Wide, lane: &mut Lane);
-    /// `sum + a · b`, rounded once.
-    fn multiply_add(self, a: Self::Wide, b: Self::Wide, sum: Self::Wide) -> Self::Wide;
-}
-
-/// Work to be done in some registers; only what is inlined into it is compiled for them, which is why it is a type and not a
-/// closure.
-pub(super) trait Work {
-    /// Does it.
-    fn run<V: Registers>(self, registers: V);
-}
-
-/// Does `work` in the widest registers of the processor.
-pub(super) fn on_registers(work: impl Work) {
-    struct On<W, V>(W, V);
-    impl<W: Work, V: Registers> pulp::NullaryFnOnce for On<W, V> {
-        type Output = ();
-
-        #[inline(always)]
-        fn call(self) {
-            self.0.run(self.1);
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(v3) = pulp::x86::V3::try_new() {
-        return v3.vectorize(On(work, v3));
-    }
-    pulp::NullaryFnOnce::call(On(work, Plain));
-}
 
 /// Adds multiples of vectors, given with their factors, to `to`.
 pub(super) struct AddMultiples<'a, I> {
@@ -64,6 +13,8 @@ pub(super) struct AddMultiples<'a, I> {
 }
 
 impl<'x, I: Iterator<Item = (f32, &'x [Lane])> + Clone> Work for AddMultiples<'_, I> {
+    type Output = ();
+
     #[inline(always)]
     fn run<V: Registers>(self, v: V) {
         let (fours, rest) = self.to.as_chunks_mut::<4>();
@@ -90,69 +41,6 @@ impl<'x, I: Iterator<Item = (f32, &'x [Lane])> + Clone> Work for AddMultiples<'_
     }
 }
 
-/// Registers the compiler chooses.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Plain;
-
-impl Registers for Plain {
-    type Wide = Lane;
-
-    #[inline(always)]
-    fn splat(self, value: f32) -> Lane {
-        [value; WIDTH]
-    }
-
-    #[inline(always)]
-    fn load(self, lane: &Lane) -> Lane {
-        *lane
-    }
-
-    #[inline(always)]
-    fn store(self, wide: Lane, lane: &mut Lane) {
-        *lane = wide;
-    }
-
-    #[inline(always)]
-    fn multiply_add(self, a: Lane, b: Lane, sum: Lane) -> Lane {
-        std::array::from_fn(|i| a[i].mul_add(b[i], sum[i]))
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Registers for pulp::x86::V3 {
-    type Wide = [pulp::f32x8; 2];
-
-    #[inline(always)]
-    fn splat(self, value: f32) -> Self::Wide {
-        [self.splat_f32x8(value); 2]
-    }
-
-    #[inline(always)]
-    fn load(self, lane: &Lane) -> Self::Wide {
-        pulp::cast(*lane)
-    }
-
-    #[inline(always)]
-    fn store(self, wide: Self::Wide, lane: &mut Lane) {
-        *lane = pulp::cast(wide);
-    }
-
-    #[inline(always)]
-    fn multiply_add(self, a: Self::Wide, b: Self::Wide, sum: Self::Wide) -> Self::Wide {
-        [self.mul_add_f32x8(a[0], b[0], sum[0]), self.mul_add_f32x8(a[1], b[1], sum[1])]
-    }
-}
-
-/// The sum of a lane, in one fixed order.
-#[inline(always)]
-fn total<V: Registers>(v: V, wide: V::Wide) -> f32 {
-    let mut lane = [0f32; WIDTH];
-    v.store(wide, &mut lane);
-    let eight: [f32; 8] = std::array::from_fn(|i| lane[i] + lane[i + 8]);
-    let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
-    (four[0] + four[2]) + (four[1] + four[3])
-}
-
 /// The dot product of two vectors.
 #[inline(always)]
 pub(super) fn dot<V: Registers>(v: V, a: &[Lane], b: &[Lane]) -> f32 {
@@ -160,7 +48,7 @@ pub(super) fn dot<V: Registers>(v: V, a: &[Lane], b: &[Lane]) -> f32 {
     for (a, b) in a.iter().zip(b) {
         sum = v.multiply_add(v.load(a), v.load(b), sum);
     }
-    total(v, sum)
+    v.total(sum)
 }
 
 /// Dot products of one vector with four.
@@ -176,7 +64,7 @@ fn dots_1x4<V: Registers>(v: V, a: &[Lane], b: [&[Lane]; 4]) -> [f32; 4] {
         sums[2] = v.multiply_add(a, v.load(&b2[at]), sums[2]);
         sums[3] = v.multiply_add(a, v.load(&b3[at]), sums[3]);
     }
-    [total(v, sums[0]), total(v, sums[1]), total(v, sums[2]), total(v, sums[3])]
+    [v.total(sums[0]), v.total(sums[1]), v.total(sums[2]), v.total(sums[3])]
 }
 
 /// Dot products of two vectors with two.
@@ -192,7 +80,7 @@ fn dots_2x2<V: Registers>(v: V, a: [&[Lane]; 2], b: [&[Lane]; 2]) -> [f32; 4] {
         sums[2] = v.multiply_add(a1, b0, sums[2]);
         sums[3] = v.multiply_add(a1, b1, sums[3]);
     }
-    [total(v, sums[0]), total(v, sums[1]), total(v, sums[2]), total(v, sums[3])]
+    [v.total(sums[0]), v.total(sums[1]), v.total(sums[2]), v.total(sums[3])]
 }
 
 /// `out[c] = a · b[c]` for the consecutive vectors in `b`.
@@ -327,6 +215,7 @@ pub(super) fn sigmoid(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wide::registers::{Plain, on_registers};
 
     #[test]
     fn the_curve_has_its_ends_and_middle() {

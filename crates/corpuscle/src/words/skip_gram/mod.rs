@@ -52,13 +52,13 @@ pub(crate) use self::topical::Topical;
 
 use self::block::{Block, Learn, Span};
 use self::decompose::decompose;
-use self::kernels::{Lane, lanes, on_registers};
 use self::sample::{Negatives, keep_chances};
 use self::slab::{Frequent, Slab};
 use self::tables::{SharedTables, Tables};
 use super::WordVectors;
 use crate::params::Checks;
 use crate::text::Tokens;
+use crate::wide::registers::{Lane, lanes, on_registers};
 use crate::{Error, Result, Run};
 
 /// What word vectors are learnt from.

@@ -15,13 +15,14 @@ use rayon::prelude::*;
 
 use super::block::{Block, Span};
 use super::by_row::ByRow;
-use super::kernels::{AddMultiples, Lane, WIDTH, lanes, on_registers};
+use super::kernels::AddMultiples;
 use super::pull::{Contexts, Pool, Pull, Pushes, still};
 use super::sample::{Negatives, keep_chances};
 use super::tables::{Tables, padded, small_rows};
 use super::{Architecture, BATCH, Frequent, SkipGramParams, Slab};
 use crate::matrix::Dense;
 use crate::text::{Lexicon, Tokens};
+use crate::wide::registers::{Lane, WIDTH, lanes, on_registers};
 use crate::{Error, Result, Run};
 
 /// Words of a document that are worked on in one go.

@@ -7,9 +7,10 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::kernels::{Lane, Registers, WIDTH, Work, add_weighted, dot, dots, sigmoid};
+use super::kernels::{add_weighted, dot, dots, sigmoid};
 use super::sample::Negatives;
 use crate::Rng;
+use crate::wide::registers::{Lane, Registers, WIDTH, Work};
 
 /// Words that share negatives.
 const STEP: usize = 8;
@@ -82,6 +83,8 @@ pub(super) struct Pull<'a> {
 }
 
 impl Work for Pull<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn run<V: Registers>(mut self, registers: V) {
         self.pushes.words.clear();

@@ -6,8 +6,9 @@ use rand::RngExt;
 
 use super::block::{Block, Table};
 use super::by_row::ByRow;
-use super::kernels::{AddMultiples, Lane, WIDTH, on_registers};
+use super::kernels::AddMultiples;
 use crate::matrix::Dense;
+use crate::wide::registers::{self, Lane, WIDTH, on_registers};
 use crate::{Result, Rng};
 
 /// Both tables, changed between batches only.
@@ -29,7 +30,7 @@ const MOST_PAIRS: f32 = 256.0;
 impl Tables {
     /// Small random inputs and outputs of zero.
     pub(super) fn new(inputs: usize, outputs: usize, dim: usize, rng: &mut Rng) -> Self {
-        let lanes = super::kernels::lanes(dim);
+        let lanes = registers::lanes(dim);
         Tables {
             lanes,
             inputs: small_rows(inputs, dim, rng),
@@ -99,7 +100,7 @@ fn add_changes(table: Table, rows: &mut [Lane], changes: &mut ByRow<(u32, u32)>,
 
 /// So many rows of small random numbers, uniform on ±½/dim.
 pub(super) fn small_rows(rows: usize, dim: usize, rng: &mut Rng) -> Vec<Lane> {
-    let lanes = super::kernels::lanes(dim);
+    let lanes = registers::lanes(dim);
     let mut table = vec![[0f32; WIDTH]; rows * lanes];
     for row in table.chunks_exact_mut(lanes) {
         for value in row.as_flattened_mut()[..dim].iter_mut() {
@@ -117,7 +118,7 @@ fn unpadded(table: &[Lane], lanes: usize, dim: usize) -> Result<Dense> {
 
 /// Rows in whole lanes, padded with zeros.
 pub(super) fn padded(rows: &Dense) -> Vec<Lane> {
-    let lanes = super::kernels::lanes(rows.cols());
+    let lanes = registers::lanes(rows.cols());
     let mut table = vec![[0f32; WIDTH]; rows.rows() * lanes];
     for (row, to) in table.chunks_exact_mut(lanes).enumerate() {
         to.as_flattened_mut()[..rows.cols()].copy_from_slice(rows.row(row));

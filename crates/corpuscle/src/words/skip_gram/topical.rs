@@ -7,12 +7,12 @@
 use rayon::prelude::*;
 
 use super::block::{Block, Span, Table};
-use super::kernels::lanes;
 use super::sample::Negatives;
 use super::tables::Tables;
 use super::{Architecture, BATCH, Frequent, Part, SkipGramParams};
 use crate::matrix::Dense;
 use crate::text::{Lexicon, Tokens};
+use crate::wide::registers::lanes;
 use crate::words::WordVectors;
 use crate::words::exponential::exp;
 use crate::{Result, Run};
