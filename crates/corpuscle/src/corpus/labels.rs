@@ -11,6 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use crate::{Error, Key, Result};
 
 /// The labels of a list of documents. Classes are numbered in the order of their names, unless their order was given.
@@ -26,6 +28,63 @@ pub struct Labels {
     descriptions: Option<Arc<BTreeMap<String, String>>>,
 }
 
+/// [`Labels`] from names that come document by document, of which none is kept twice.
+///
+/// ```
+/// use corpuscle::corpus::LabelsBuilder;
+/// let mut labels = LabelsBuilder::default();
+/// labels.push(Some(["spam", "urgent"]));
+/// labels.push(None::<[&str; 0]>);
+/// labels.push(Some(["ham"]));
+/// let labels = labels.finish();
+/// assert_eq!(labels.classes(), ["ham", "spam", "urgent"]);
+/// assert_eq!(labels.of(0), Some(&[1u32, 2][..]));
+/// ```
+#[derive(Debug, Clone)]
+pub struct LabelsBuilder {
+    /// Numbers in the order in which names were met.
+    numbers: HashMap<String, u32>,
+    labels: Labels,
+}
+
+impl Default for LabelsBuilder {
+    fn default() -> Self {
+        LabelsBuilder { numbers: HashMap::new(), labels: Labels::of_classes(Vec::new()) }
+    }
+}
+
+impl LabelsBuilder {
+    /// Adds a document: its labels, or that nothing is known of them.
+    pub fn push<S: AsRef<str>>(&mut self, names: Option<impl IntoIterator<Item = S>>) {
+        let LabelsBuilder { numbers, labels } = self;
+        let is_labelled = names.is_some();
+        let ids = names.into_iter().flatten().map(|name| {
+            let next = numbers.len() as u32;
+            *numbers.entry_ref(name.as_ref()).or_insert(next)
+        });
+        labels.push(is_labelled, ids);
+    }
+
+    /// The labels of all documents, classes in the order of their names.
+    pub fn finish(self) -> Labels {
+        let LabelsBuilder { numbers, labels: met } = self;
+        let mut names: Vec<(String, u32)> = numbers.into_iter().collect();
+        names.sort_unstable();
+        let mut new = vec![0; names.len()];
+        for (number, (_, old)) in (0..).zip(&names) {
+            new[*old as usize] = number;
+        }
+        let mut labels = Labels { classes: names.into_iter().map(|(name, _)| name).collect(), ..met };
+        labels.ids.iter_mut().for_each(|id| *id = new[*id as usize]);
+        if labels.multi {
+            for row in labels.offsets.windows(2) {
+                labels.ids[row[0]..row[1]].sort_unstable();
+            }
+        }
+        labels
+    }
+}
+
 impl Labels {
     /// `documents` documents without labels, for methods that learn from none.
     pub fn none(documents: usize) -> Self {
@@ -34,23 +93,17 @@ impl Labels {
 
     /// Labels of documents that have at most one each.
     pub fn from_single<S: AsRef<str>>(rows: impl IntoIterator<Item = Option<S>>) -> Self {
-        let rows: Vec<Option<Vec<String>>> =
-            rows.into_iter().map(|row| row.map(|label| vec![label.as_ref().to_string()])).collect();
-        Self::from_lists(rows.iter().map(|row| row.as_deref()))
+        let mut builder = LabelsBuilder::default();
+        rows.into_iter().for_each(|row| builder.push(row.map(|label| [label])));
+        builder.finish()
     }
 
     /// Labels of documents with any number each; `None` is an unlabelled document. It is a multi-label set when some
     /// labelled document has not exactly one.
-    pub fn from_lists<'a>(rows: impl IntoIterator<Item = Option<&'a [String]>> + Clone) -> Self {
-        let names: BTreeSet<&str> = rows.clone().into_iter().flatten().flatten().map(String::as_str).collect();
-        let classes: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let numbers: BTreeMap<&str, u32> = names.into_iter().zip(0..).collect();
-        let mut labels = Labels::of_classes(classes);
-        for row in rows {
-            let ids = row.unwrap_or(&[]).iter().filter_map(|name| numbers.get(name.as_str()).copied());
-            labels.push(row.is_some(), ids.collect());
-        }
-        labels
+    pub fn from_lists<'a>(rows: impl IntoIterator<Item = Option<&'a [String]>>) -> Self {
+        let mut builder = LabelsBuilder::default();
+        rows.into_iter().for_each(|row| builder.push(row));
+        builder.finish()
     }
 
     /// What work that learns from these labels depends on.
@@ -91,12 +144,20 @@ impl Labels {
         Labels { classes, offsets: vec![0], ids: Vec::new(), labelled: Vec::new(), multi: false, descriptions: None }
     }
 
-    fn push(&mut self, labelled: bool, mut ids: Vec<u32>) {
-        ids.sort_unstable();
-        ids.dedup();
-        self.multi |= labelled && ids.len() != 1;
-        self.ids.extend_from_slice(&ids);
-        self.offsets.push(self.ids.len());
+    fn push(&mut self, labelled: bool, ids: impl IntoIterator<Item = u32>) {
+        let start = self.ids.len();
+        self.ids.extend(ids);
+        self.ids[start..].sort_unstable();
+        let mut end = start;
+        for at in start..self.ids.len() {
+            if end == start || self.ids[at] != self.ids[end - 1] {
+                self.ids[end] = self.ids[at];
+                end += 1;
+            }
+        }
+        self.ids.truncate(end);
+        self.multi |= labelled && end - start != 1;
+        self.offsets.push(end);
         self.labelled.push(labelled);
     }
 
@@ -269,7 +330,7 @@ impl Labels {
         let mut labels = Labels::of_classes(all);
         for row in 0..self.len() {
             let ids = self.of(row);
-            labels.push(ids.is_some(), ids.unwrap_or(&[]).iter().map(|&id| map[id as usize]).collect());
+            labels.push(ids.is_some(), ids.unwrap_or(&[]).iter().map(|&id| map[id as usize]));
         }
         labels.multi = self.multi;
         labels.descriptions = self.descriptions.clone();

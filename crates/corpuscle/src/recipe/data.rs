@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use crate::corpus::{Document, Labels};
+use crate::corpus::{Document, Labels, LabelsBuilder};
 use crate::matrix::Dense;
 use crate::text::{Tokens, WordsParams};
 use crate::{Error, Result, Run};
@@ -41,7 +41,7 @@ impl Corpus {
     {
         let mut builder = words.builder(run)?;
         let mut ids = Vec::new();
-        let mut lists: Vec<Option<Vec<String>>> = Vec::new();
+        let mut labels = LabelsBuilder::default();
         let mut weights = Vec::new();
         let mut fields = Fields::default();
         for_each_batch(documents, run, |batch| {
@@ -49,7 +49,7 @@ impl Corpus {
             fields.take(&batch)?;
             for document in batch {
                 ids.push(document.id);
-                lists.push(document.labels);
+                labels.push(document.labels);
                 weights.push(document.weight);
             }
             Ok(())
@@ -57,10 +57,9 @@ impl Corpus {
         if ids.is_empty() {
             return Err(Error::data(NO_DOCUMENTS));
         }
-        let labels = Labels::from_lists(lists.iter().map(Option::as_deref));
         let tokens = fields.put(builder.finish()?)?;
         let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
-        Ok(Corpus { tokens, ids, labels, weights, sources: Vec::new() })
+        Ok(Corpus { tokens, ids, labels: labels.finish(), weights, sources: Vec::new() })
     }
 
     /// Tokenises texts that are in memory already, which are borrowed; ids are the row numbers from 0. Equal to
