@@ -143,6 +143,12 @@ impl Run {
         Run { shared: Some(Arc::default()), ..self.clone() }
     }
 
+    /// The same run, sharing: with the memory that it has, or else with one of its own.
+    #[must_use]
+    pub fn keep_sharing(&self) -> Self {
+        if self.is_sharing() { self.clone() } else { self.sharing() }
+    }
+
     /// Whether equal work is done once.
     pub fn is_sharing(&self) -> bool {
         self.shared.is_some()

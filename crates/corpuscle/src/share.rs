@@ -6,7 +6,9 @@
 //! labels where a stage learns from them), and hands it out again when the same is asked for. Keys are SHA-256 of the
 //! contents, so a hit is the same work and not work that looks alike.
 //!
-//! At most a gigabyte is remembered; what was used longest ago goes first. The seconds spent on a remembered result are
+//! At most a gigabyte is remembered. What goes first is what is cheapest to do again for the room it takes and was not asked for of
+//! late (GreedyDual-Size: Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997): word vectors that took minutes
+//! outlast matrices that took a second and are ten times as large. The seconds spent on a remembered result are
 //! counted as saved for whoever is handed it, so that the time of a recipe can be told as if it had done everything
 //! itself.
 //!
@@ -96,31 +98,47 @@ struct Entry {
     value: Arc<dyn Any + Send + Sync>,
     seconds: f64,
     bytes: usize,
-    used: u64,
+    /// Seconds a byte, and what those that went before were worth at the time of the last use.
+    worth: f64,
 }
 
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
     bytes: usize,
-    /// Counts uses, so that the entry used longest ago is known.
-    uses: u64,
+    /// What the last one that went was worth: it rises, so that what is not asked for falls behind.
+    gone: f64,
 }
 
 impl Entries {
-    fn insert(&mut self, key: Key, entry: Entry) {
+    fn insert(&mut self, key: Key, mut entry: Entry) {
+        // What never fits is not to push everything else out.
+        if entry.bytes > BUDGET {
+            return;
+        }
         self.bytes += entry.bytes;
+        entry.worth = entry.worth_after(self.gone);
         if let Some(before) = self.by_key.insert(key, entry) {
             self.bytes -= before.bytes;
         }
         while self.bytes > BUDGET {
-            let Some(oldest) = self.by_key.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key) else {
-                break;
-            };
-            if let Some(gone) = self.by_key.remove(&oldest) {
-                self.bytes -= gone.bytes;
-            }
+            let least = self.by_key.iter().min_by(|a, b| a.1.worth.total_cmp(&b.1.worth)).map(|(key, _)| *key);
+            let Some(gone) = least.and_then(|key| self.by_key.remove(&key)) else { break };
+            self.bytes -= gone.bytes;
+            self.gone = gone.worth;
         }
+    }
+
+    fn used(&mut self, key: &Key) -> Option<&Entry> {
+        let entry = self.by_key.get_mut(key)?;
+        entry.worth = entry.worth_after(self.gone);
+        Some(entry)
+    }
+}
+
+impl Entry {
+    fn worth_after(&self, gone: f64) -> f64 {
+        gone + self.seconds / self.bytes.max(1) as f64
     }
 }
 
@@ -147,10 +165,7 @@ impl Shared {
         // No panic can leave the map half-changed, so a poisoned lock is still good.
         let known = |shared: &Self| -> Option<(Arc<T>, f64)> {
             let mut entries = shared.entries.lock().unwrap_or_else(PoisonError::into_inner);
-            entries.uses += 1;
-            let uses = entries.uses;
-            let entry = entries.by_key.get_mut(&key)?;
-            entry.used = uses;
+            let entry = entries.used(&key)?;
             Some((Arc::clone(&entry.value).downcast().ok()?, entry.seconds))
         };
         if let Some((value, seconds)) = known(self) {
@@ -162,8 +177,8 @@ impl Shared {
         // What this work was itself handed counts as part of it.
         let seconds = started.elapsed().as_secs_f64() + self.saved_seconds() - saved;
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let (bytes, used) = (bytes(&value), entries.uses);
-        entries.insert(key, Entry { value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>, seconds, bytes, used });
+        let (bytes, worth) = (bytes(&value), 0.0);
+        entries.insert(key, Entry { value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>, seconds, bytes, worth });
         Ok(value)
     }
 
@@ -199,16 +214,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_makes_room() {
-        let run = Run::new(1, 1).unwrap().sharing();
-        let key = |name: &str| Some(Key::of(name).finish());
-        let make = |name: &str, value: u32| *run.shared(key(name), |_| BUDGET / 2, || Ok(value)).unwrap();
-        make("a", 1);
-        make("b", 2);
-        assert_eq!(make("a", 3), 1);
-        make("c", 4);
-        assert_eq!((make("a", 5), make("b", 6)), (1, 6));
-        run.shared(key("whole"), |_| BUDGET + 1, || Ok(0u32)).unwrap();
-        assert_eq!(*run.shared(key("whole"), |_| 4, || Ok(8u32)).unwrap(), 8);
+    fn what_is_cheap_for_its_size_and_not_asked_for_makes_room() {
+        let mut entries = Entries::default();
+        let key = |name: &str| Key::of(name).finish();
+        let add = |entries: &mut Entries, name: &str, seconds: f64, bytes: usize| {
+            entries.insert(key(name), Entry { value: Arc::new(()), seconds, bytes, worth: 0.0 });
+        };
+        add(&mut entries, "word vectors", 100.0, BUDGET / 16);
+        add(&mut entries, "matrix", 1.0, BUDGET / 2);
+        add(&mut entries, "whole", 1e6, BUDGET + 1);
+        assert!(entries.used(&key("whole")).is_none() && entries.used(&key("matrix")).is_some());
+        add(&mut entries, "next matrix", 1.5, BUDGET / 2);
+        assert!(entries.used(&key("matrix")).is_none() && entries.used(&key("word vectors")).is_some());
+        // However dear, what nobody asks for goes in the end.
+        for number in 0..2000 {
+            add(&mut entries, &number.to_string(), 1.0 + f64::from(number), BUDGET / 2);
+        }
+        assert!(entries.used(&key("word vectors")).is_none());
+        assert!(entries.bytes <= BUDGET);
+        assert_eq!(entries.bytes, entries.by_key.values().map(|entry| entry.bytes).sum::<usize>());
     }
 }

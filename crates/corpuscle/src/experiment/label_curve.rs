@@ -248,7 +248,7 @@ fn curves_of(
     let candidates: usize = systems.iter().map(Vec::len).sum();
     let steps = candidates * kept.rows.iter().map(Vec::len).sum::<usize>();
     run.watch("compare", Some(steps as u64), || {
-        let sharing = run.sharing();
+        let sharing = run.keep_sharing();
         let mut curves = Vec::with_capacity(systems.len());
         for candidates in systems {
             let choosing = candidates.len() > 1;

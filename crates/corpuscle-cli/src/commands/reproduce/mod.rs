@@ -134,6 +134,7 @@ fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyho
         }
     }
     let runs = args.runs.map(|runs| runs as usize).or(args.quick.then_some(QUICK));
+    let run = &run.keep_sharing();
     let result = protocol.run(&documents, learnt, runs, run)?;
     let maps = match args.report {
         Some(_) => page::maps(&protocol, &documents, learnt, run)?,
@@ -152,6 +153,8 @@ fn run_all(
     everywhere: &Everywhere,
     run: &Run,
 ) -> anyhow::Result<()> {
+    // Tables and figures of one paper begin alike: word vectors are trained once for all of them.
+    let run = &run.sharing();
     let (mut done, mut skipped, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
     let mut failed: Vec<String> = Vec::new();
     for (number, protocol) in protocols.iter().enumerate() {
@@ -281,7 +284,7 @@ fn as_json(protocol: &Protocol, result: &Reproduction, run: &Run) -> Value {
     json!({
         "protocol": protocol.name, "paper": protocol.paper, "note": protocol.note, "documents": result.documents,
         "runs": result.runs, "seed": run.seed(), "along": protocol.along.as_ref().map(|along| &along.name),
-        "points": points, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "points": points, "claims": result.claims, "confusions": result.confusions.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "per_class": result.per_class.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "sprinkling": result.sprinkling,
         "spread": result.spread,

@@ -186,37 +186,43 @@ pub(super) fn chosen_rows(protocol: &Protocol, result: &Reproduction) -> Vec<Vec
     rows
 }
 
-/// Every claim at every point, and whether it holds.
+/// Every claim, at every point where it is about each, and whether it holds.
 pub(super) fn claims(protocol: &Protocol, result: &Reproduction) -> Table {
     let many = result.points.len() > 1;
-    let rows = result.points.iter().flat_map(|point| {
-        point.claims.iter().map(move |tested| {
-            let claim = &tested.claim;
-            let how = match (claim.or_equal, claim.by.is_cost()) {
-                (true, _) => "not worse than",
-                (false, true) => "below",
-                (false, false) => "above",
-            };
-            let scale = if claim.by.is_share() { 100.0 } else { 1.0 };
-            let [difference, interval, p] = tested.test.map_or([const { String::new() }; 3], |test| {
-                [
-                    format!("{:+.2}", scale * test.difference),
-                    format!("{:+.2} … {:+.2}", scale * test.low, scale * test.high),
-                    format!("{:.1e}", test.p),
-                ]
-            });
-            let place = match (&protocol.along, point.at) {
-                (Some(along), Some(at)) if many => format!(" at {} {at}", along.name),
-                _ => String::new(),
-            };
-            let what = format!("{} {how} {} by {}{place}", claim.better, claim.than, claim.by.title());
-            let verdict = match (tested.test, tested.holds) {
-                (None, _) => "one draw, not tested",
-                (_, true) => "holds",
-                (_, false) => "does not hold",
-            };
-            vec![what, verdict.into(), difference, p, interval]
-        })
+    let at_points = result.points.iter().flat_map(|point| point.claims.iter().map(move |tested| (tested, point.at)));
+    let rows = at_points.chain(result.claims.iter().map(|tested| (tested, None))).map(|(tested, at)| {
+        let claim = &tested.claim;
+        let how = match (claim.or_equal, claim.by.is_cost()) {
+            (true, _) => "not worse than",
+            (false, true) => "below",
+            (false, false) => "above",
+        };
+        let (scale, digits) = (if claim.by.is_share() { 100.0 } else { 1.0 }, claim.by.decimals());
+        let [difference, interval, p] = tested.test.map_or([const { String::new() }; 3], |test| {
+            [
+                format!("{:+.digits$}", scale * test.difference),
+                format!("{:+.digits$} … {:+.digits$}", scale * test.low, scale * test.high),
+                format!("{:.1e}", test.p),
+            ]
+        });
+        let axis = protocol.along.as_ref().map_or("terms", |along| along.name.as_str());
+        let place = |at: Option<f64>| at.map_or_else(String::new, |at| format!(" at {axis} {at}"));
+        let times = claim.times.map_or_else(String::new, |times| format!("{times} × "));
+        let what = format!(
+            "{}{} {how} {times}{}{} by {}{}",
+            claim.better,
+            place(claim.at),
+            claim.than,
+            place(claim.than_at),
+            claim.by.title(),
+            place(at.filter(|_| many && protocol.along.is_some())),
+        );
+        let verdict = match (tested.test, tested.holds) {
+            (None, _) => "one draw, not tested",
+            (_, true) => "holds",
+            (_, false) => "does not hold",
+        };
+        vec![what, verdict.into(), difference, p, interval]
     });
     // What matters most stays where a terminal is narrow.
     let columns = ["claim", "verdict", "difference", "p", "95 % interval"].map(String::from).to_vec();

@@ -182,6 +182,15 @@ pub struct Claim {
     /// Whether being as good is enough: the claim fails only if the system is significantly worse.
     #[serde(default)]
     pub or_equal: bool,
+    /// Where on the curve, or with how many sprinkled terms, the better one stands; absent, the claim is tested at every point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    /// Where the other one stands, when [`Claim::at`] is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub than_at: Option<f64>,
+    /// What the other's figure is multiplied by before they are compared: 1.05 for "at most 5 % more".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<f64>,
 }
 
 /// A system whose precision and recall are shown class by class, with the paper's.
@@ -255,6 +264,13 @@ pub enum Figure {
     TrainSeconds,
     /// Seconds to represent and decide the test part: lower is better.
     PredictSeconds,
+    /// Mean UMass coherence of a model's topics; only in claims about [`Protocol::topics`].
+    Umass,
+    /// Scatter within classes over that between them, of documents: lower is better; only in claims about
+    /// [`Protocol::sprinkling`].
+    WithinOverBetween,
+    /// The same of the terms typical of classes.
+    TermsWithinOverBetween,
 }
 
 impl Figure {
@@ -277,22 +293,37 @@ impl Figure {
             Figure::RepresentSeconds => "seconds to represent",
             Figure::TrainSeconds => "seconds to fit",
             Figure::PredictSeconds => "seconds to predict",
+            Figure::Umass => "UMass coherence",
+            Figure::WithinOverBetween => "W/B of documents",
+            Figure::TermsWithinOverBetween => "W/B of terms",
         }
     }
 
     /// Whether less is better.
     pub fn is_cost(self) -> bool {
-        matches!(self, Figure::Eer | Figure::HammingLoss) || !self.is_share()
+        matches!(self, Figure::Eer | Figure::HammingLoss | Figure::CoverageError)
+            || self.is_time()
+            || self.is_of_sprinkling()
     }
 
     /// Whether it is a share of 1, shown in per cent.
     pub fn is_share(self) -> bool {
-        self != Figure::CoverageError && !self.is_time()
+        !(matches!(self, Figure::CoverageError | Figure::Umass) || self.is_time() || self.is_of_sprinkling())
     }
 
     /// Whether it is seconds.
     pub fn is_time(self) -> bool {
         matches!(self, Figure::RepresentSeconds | Figure::TrainSeconds | Figure::PredictSeconds)
+    }
+
+    /// How many decimals tell its values apart, shares in per cent.
+    pub fn decimals(self) -> usize {
+        if self.is_of_sprinkling() { 4 } else { 2 }
+    }
+
+    /// Whether it belongs to [`Protocol::sprinkling`] and to no system.
+    fn is_of_sprinkling(self) -> bool {
+        matches!(self, Figure::WithinOverBetween | Figure::TermsWithinOverBetween)
     }
 
     /// The figure of one draw of a label curve, whose representation took `before` seconds for all draws together.
@@ -330,6 +361,7 @@ impl Figure {
             Figure::RepresentSeconds => outcome.represent_seconds,
             Figure::TrainSeconds => outcome.train_seconds,
             Figure::PredictSeconds => outcome.predict_seconds,
+            Figure::Umass | Figure::WithinOverBetween | Figure::TermsWithinOverBetween => f64::NAN,
         }
     }
 }
@@ -373,17 +405,45 @@ impl Protocol {
         if protocol.draws_labels() && !protocol.grid.is_empty() && protocol.validation.is_none() {
             return wrong("where labels are drawn, values of `grid` are chosen on a share `validation`".into());
         }
-        let claimed = protocol.claims.iter().flat_map(|claim| [&claim.better, &claim.than]);
+        for claim in &protocol.claims {
+            if let Err(what) = protocol.check_claim(claim) {
+                return wrong(what);
+            }
+        }
+        let of_systems = protocol.claims.iter().filter(|claim| protocol.figures.contains(&claim.by));
+        let claimed = of_systems.flat_map(|claim| [&claim.better, &claim.than]);
         let by_class = protocol.per_class.iter().map(|by_class| &by_class.system);
         for name in claimed.chain(&protocol.confusions).chain(by_class) {
             if protocol.systems[protocol.number(name)?].recipe.is_none() {
                 return wrong(format!("`{name}` has no recipe, so nothing can be shown or claimed of it"));
             }
         }
-        if let Some(claim) = protocol.claims.iter().find(|claim| !protocol.figures.contains(&claim.by)) {
-            return wrong(format!("a claim is about {}, which is not among its figures", claim.by.title()));
-        }
         Ok(protocol)
+    }
+
+    /// What is wrong with a claim, if anything is.
+    fn check_claim(&self, claim: &Claim) -> std::result::Result<(), String> {
+        let title = claim.by.title();
+        if claim.by == Figure::Umass {
+            let topics = || self.topics.iter().flat_map(|topics| &topics.systems);
+            let fitted = |name: &String| topics().any(|system| system.name == *name && system.recipe.is_some());
+            return match [&claim.better, &claim.than].into_iter().find(|name| !fitted(name)) {
+                Some(name) => Err(format!("a claim is about {title} of `{name}`, which is no model of `topics`")),
+                None => Ok(()),
+            };
+        }
+        let places: Vec<f64> = if claim.by.is_of_sprinkling() {
+            self.sprinkling.iter().flat_map(|asked| &asked.terms).map(|&terms| terms as f64).collect()
+        } else if self.figures.contains(&claim.by) {
+            self.along.iter().flat_map(|along| &along.values).copied().collect()
+        } else {
+            return Err(format!("a claim is about {title}, which is not among its figures"));
+        };
+        match (claim.at, claim.than_at) {
+            (None, None) if !claim.by.is_of_sprinkling() => Ok(()),
+            (Some(at), Some(than_at)) if places.contains(&at) && places.contains(&than_at) => Ok(()),
+            _ => Err(format!("a claim about {title} has `at` and `than_at`, both among the values of the curve")),
+        }
     }
 
     /// Reads a protocol that is run on several corpora: beside what all have in common, `corpora` is a list of the fields of each, whose

@@ -40,6 +40,8 @@ pub struct Reproduction {
     pub runs: usize,
     /// One point, or one for each value of the curve.
     pub points: Vec<Point>,
+    /// The claims that are not tested point by point: between places of a curve, and about topics and sprinkling.
+    pub claims: Vec<ClaimTest>,
     /// Confusion matrices summed over the runs, of the systems the protocol names.
     pub confusions: Vec<(String, Confusion)>,
     /// Precision and recall of each class, means over the runs, of the systems the protocol names.
@@ -79,7 +81,7 @@ pub struct Point {
     pub values: Vec<BTreeMap<Figure, Vec<f64>>>,
     /// For each system, what was chosen in each run.
     pub chosen: Vec<Vec<Chosen>>,
-    /// The claims in the protocol's order.
+    /// The claims that are tested at every point, in the protocol's order.
     pub claims: Vec<ClaimTest>,
 }
 
@@ -98,7 +100,7 @@ pub struct ClaimTest {
 impl Reproduction {
     /// How many of the claims hold, and how many there are.
     pub fn claims_held(&self) -> (usize, usize) {
-        let claims = || self.points.iter().flat_map(|point| &point.claims);
+        let claims = || self.points.iter().flat_map(|point| &point.claims).chain(&self.claims);
         (claims().filter(|claim| claim.holds).count(), claims().count())
     }
 }
@@ -153,6 +155,8 @@ impl Protocol {
     /// The first `learnt` documents are those of the first of [`Protocol::selections`].
     pub fn run(&self, documents: &[Document], learnt: usize, runs: Option<usize>, run: &Run) -> Result<Reproduction> {
         let runs = runs.unwrap_or(self.runs);
+        // Times are told of work that this protocol did itself.
+        let run = &if self.is_timed() { run.sharing() } else { run.keep_sharing() };
         let (documents, learnt) = self.taking_part(documents, learnt)?;
         let documents = documents.as_slice();
         let mut result = match self.draws_labels() {
@@ -166,6 +170,13 @@ impl Protocol {
         }
         if let Some(asked) = &self.topics {
             result.topics = first.topics(asked, runs, run)?;
+            let umass = |name: &str, _| {
+                let found = result.topics.iter().find(|found| found.name == name);
+                Ok(found.map_or_else(Vec::new, |found| found.coherence.iter().map(|both| both.0).collect()))
+            };
+            let about = self.claims.iter().filter(|claim| claim.by == Figure::Umass);
+            let tested = about.map(|claim| test(claim, umass)).collect::<Result<Vec<_>>>()?;
+            result.claims.extend(tested);
         }
         if let Some(asked) = &self.senses {
             result.senses = first.senses(asked, run)?;
@@ -215,13 +226,17 @@ impl Protocol {
             sprinkling.extend(draw.sprinkling);
             variability.extend(draw.variability);
         }
-        self.test_all(&mut points)?;
+        let mut claims = self.test_all(&mut points)?;
+        for claim in self.claims.iter().filter(|claim| claim.by.is_of_sprinkling()) {
+            claims.push(test(claim, |_, at| Ok(sprinkled(&sprinkling, claim.by, at)))?);
+        }
         let shown = self.confusions.iter().map(|name| Ok((name.clone(), confusions[self.number(name)?].take())));
         let shown = shown.collect::<Result<Vec<_>>>()?;
         Ok(Reproduction {
             documents: drawn,
             runs,
             points,
+            claims,
             confusions: shown.into_iter().filter_map(|(name, confusion)| Some((name, confusion?))).collect(),
             per_class: self
                 .per_class
@@ -240,14 +255,19 @@ impl Protocol {
         at_once(runs, self.at_once(run), Tokenised::default, |number, corpora| {
             // Stages of several draws would show through one another.
             let inner = if several { run.quiet() } else { run.clone() };
-            let inner = inner.with_seed(run.seed().wrapping_add(number as u64)).sharing();
+            let inner = inner.with_seed(run.seed().wrapping_add(number as u64));
+            let inner = if self.is_timed() { inner.sharing() } else { inner };
             self.one_draw(from, number as u64, corpora, [run, &inner])
         })
     }
 
     /// How many draws are made at the same time.
     fn at_once(&self, run: &Run) -> usize {
-        if self.figures.iter().any(|figure| figure.is_time()) { 1 } else { run.threads() }
+        if self.is_timed() { 1 } else { run.threads() }
+    }
+
+    fn is_timed(&self) -> bool {
+        self.figures.iter().any(|figure| figure.is_time())
     }
 
     /// Every system on one draw; the first run is told of progress, the second does the work.
@@ -331,15 +351,28 @@ impl Protocol {
                 points.push(point);
             }
         }
-        self.test_all(&mut points)?;
-        Ok(Reproduction { documents: draw.len(), runs, points, ..Reproduction::default() })
+        let claims = self.test_all(&mut points)?;
+        Ok(Reproduction { documents: draw.len(), runs, points, claims, ..Reproduction::default() })
     }
 
-    fn test_all(&self, points: &mut [Point]) -> Result<()> {
-        for point in points {
-            point.claims = self.claims.iter().map(|claim| self.test(claim, point)).collect::<Result<_>>()?;
+    /// Tests the claims about systems: at every point, and those between two points, which are given back.
+    fn test_all(&self, points: &mut [Point]) -> Result<Vec<ClaimTest>> {
+        let about = || self.claims.iter().filter(|claim| self.figures.contains(&claim.by));
+        let values = |point: &Point, name: &str, by: Figure| -> Result<Vec<f64>> {
+            Ok(point.values[self.number(name)?].get(&by).cloned().unwrap_or_default())
+        };
+        for point in points.iter_mut() {
+            let here = about().filter(|claim| claim.at.is_none());
+            let tested = here.map(|claim| test(claim, |name, _| values(point, name, claim.by)));
+            point.claims = tested.collect::<Result<_>>()?;
         }
-        Ok(())
+        let between = about().filter(|claim| claim.at.is_some()).map(|claim| {
+            test(claim, |name, at| match points.iter().find(|point| point.at == at) {
+                Some(point) => values(point, name, claim.by),
+                None => Ok(Vec::new()),
+            })
+        });
+        between.collect()
     }
 
     /// Chooses among the candidates without the test part, and tests the chosen one.
@@ -401,18 +434,28 @@ impl Protocol {
         }
         Ok(sum)
     }
+}
 
-    fn test(&self, claim: &Claim, point: &Point) -> Result<ClaimTest> {
-        let values = |name: &str| -> Result<&[f64]> {
-            Ok(point.values[self.number(name)?].get(&claim.by).map_or(&[][..], Vec::as_slice))
-        };
-        let test = paired_t_test(values(&claim.better)?, values(&claim.than)?);
-        let holds = test.is_some_and(|test| {
-            let gain = if claim.by.is_cost() { -test.difference } else { test.difference };
-            if claim.or_equal { gain >= 0.0 || test.p >= 0.05 } else { gain > 0.0 && test.p < 0.05 }
-        });
-        Ok(ClaimTest { claim: claim.clone(), test, holds })
-    }
+/// Puts a claim to the test; `values` gives the figures of the runs of a system at a place of the curve.
+fn test(claim: &Claim, values: impl Fn(&str, Option<f64>) -> Result<Vec<f64>>) -> Result<ClaimTest> {
+    let mut than = values(&claim.than, claim.than_at)?;
+    than.iter_mut().for_each(|value| *value *= claim.times.unwrap_or(1.0));
+    let test = paired_t_test(&values(&claim.better, claim.at)?, &than);
+    let holds = test.is_some_and(|test| {
+        let gain = if claim.by.is_cost() { -test.difference } else { test.difference };
+        if claim.or_equal { gain >= 0.0 || test.p >= 0.05 } else { gain > 0.0 && test.p < 0.05 }
+    });
+    Ok(ClaimTest { claim: claim.clone(), test, holds })
+}
+
+/// A figure of the analysis of sprinkling with so many terms, run by run.
+fn sprinkled(runs: &[Vec<SprinklePoint>], figure: Figure, terms: Option<f64>) -> Vec<f64> {
+    let at = runs.iter().filter_map(|run| run.iter().find(|point| Some(point.terms as f64) == terms));
+    at.map(|point| match figure {
+        Figure::TermsWithinOverBetween => point.terms_within_over_between,
+        _ => point.within_over_between,
+    })
+    .collect()
 }
 
 /// Splits that values are chosen by: the development part, or folds of the training part, in as many rounds as [`CHOOSING`] asks.

@@ -53,6 +53,29 @@ fn a_curve_has_a_point_for_each_value_and_constant_systems_stay() {
     let values = |point: usize, system: usize| result.points[point].values[system][&Figure::Accuracy].clone();
     assert_eq!(values(0, 1), values(2, 1));
     assert_ne!(values(0, 0), values(2, 0));
+    assert!(result.claims.is_empty() && result.points.iter().all(|point| point.claims.len() == 1));
+}
+
+#[test]
+fn claims_between_places_and_about_sprinkling_are_tested_once() {
+    let run = Run::new(42, 2).unwrap();
+    let claims = r#"[{"better": "a", "than": "a", "at": 8, "than_at": 1},
+        {"better": "a", "than": "a", "at": 1, "than_at": 8, "times": 0.01},
+        {"better": "sprinkled", "than": "sprinkled", "at": 8, "than_at": 0, "by": "within_over_between"}]"#;
+    let curve = SMALL
+        .replace(
+            "\"grid\": {\"rank\": [2, 8]}",
+            "\"along\": {\"name\": \"rank\", \"label\": \"dimensions\", \"values\": [1, 8]}",
+        )
+        .replace("[{\"better\": \"b\", \"than\": \"a\", \"or_equal\": true}]", claims);
+    let result = Protocol::parse(&curve).unwrap().run(&demo().unwrap().train, 0, Some(3), &run).unwrap();
+    assert!(result.points.iter().all(|point| point.claims.is_empty()));
+    let held: Vec<bool> = result.claims.iter().map(|tested| tested.holds).collect();
+    assert_eq!((held.len(), held[0], held[1], held[2]), (3, true, true, true), "{:?}", result.claims);
+    let gain = result.claims[0].test.unwrap().difference;
+    let accuracy = |point: usize| result.points[point].spread(0, Figure::Accuracy).0;
+    assert!((gain - (accuracy(1) - accuracy(0))).abs() < 1e-12);
+    assert_eq!(result.claims_held(), (3, 3));
 }
 
 #[test]
@@ -86,6 +109,10 @@ fn protocols_that_make_no_sense_are_refused() {
         ("[\"accuracy\", \"eer\"]", "[\"eer\"]"),
         ("\"runs\": 2", "\"runs\": 0"),
         ("\"confusions\": [\"b\"]", "\"confusions\": [\"c\"]"),
+        ("\"or_equal\": true", "\"by\": \"umass\""),
+        ("\"or_equal\": true", "\"by\": \"within_over_between\""),
+        ("\"or_equal\": true", "\"by\": \"within_over_between\", \"at\": 8, \"than_at\": 3"),
+        ("\"or_equal\": true", "\"at\": 8, \"than_at\": 2"),
     ] {
         assert!(SMALL.contains(from) && Protocol::parse(&SMALL.replace(from, to)).is_err(), "{to} was taken");
     }

@@ -90,7 +90,7 @@ impl<'a> Bench<'a> {
             started: Instant::now(),
             seconds: params.budget.as_secs_f64(),
             // Many candidates begin alike.
-            run: if run.is_sharing() { run.quiet() } else { run.quiet().sharing() },
+            run: run.quiet().keep_sharing(),
         })
     }
 

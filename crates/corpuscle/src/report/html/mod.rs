@@ -200,7 +200,7 @@ impl Section {
         match self {
             Section::Text { paragraphs, .. } | Section::Chapter { paragraphs, .. } => {
                 for paragraph in paragraphs {
-                    let _ = write!(out, "<p>{}</p>", escape(paragraph));
+                    let _ = write!(out, "<p>{}</p>", prose(paragraph));
                 }
             }
             Section::Facts { rows, .. } => tables::facts(out, rows),
@@ -244,6 +244,19 @@ impl Section {
             }
         }
     }
+}
+
+/// Text as it is typed: what stands between two backticks is code.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return escape(text).into_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for (number, part) in parts.into_iter().map(escape).enumerate() {
+        let _ = if number.is_multiple_of(2) { write!(out, "{part}") } else { write!(out, "<code>{part}</code>") };
+    }
+    out
 }
 
 impl Report {

@@ -155,3 +155,9 @@ fn documents_behind_a_picture_cannot_become_script() {
     }
     crate::report::svg::tests::check_xml(&as_xml(&rest));
 }
+
+#[test]
+fn code_in_prose_is_marked_and_escaped() {
+    assert_eq!(prose("use `a < b` or `c`."), "use <code>a &lt; b</code> or <code>c</code>.");
+    assert_eq!(prose("one ` alone <"), "one ` alone &lt;");
+}
