@@ -1,11 +1,12 @@
 //! `corpuscle demo`: everything at once on the embedded corpus of help-desk messages.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use corpuscle::Run;
 use corpuscle::corpus::{Document, demo};
 use corpuscle::experiment::{LabelCurve, Split, label_curves};
 use corpuscle::recipe::{Contribution, Corpus, Model, Recipe};
+use corpuscle::{Run, Silent};
 use serde_json::json;
 
 use super::evaluate::{Measured, measure};
@@ -58,8 +59,10 @@ pub(crate) fn run(args: &Demo, everywhere: &Everywhere, run: &Run) -> anyhow::Re
     input::check_writable(&args.report)?;
     let corpus = demo()?;
     let mut outcomes = Vec::new();
+    // In silence, for half a second: that self-training has nothing to take in where all messages have labels is no news to warn of.
+    let silent = run.clone().with_progress(Arc::new(Silent));
     for (name, text) in METHODS {
-        outcomes.push(compare(name, text, &corpus.train, &corpus.test, run)?);
+        outcomes.push(compare(name, text, &corpus.train, &corpus.test, &silent)?);
     }
     let curves = few_labels(&corpus, run)?;
     let mind = to_mind(&outcomes, run)?;
