@@ -214,6 +214,36 @@ def test_sixty_documents_by_keys_alone(browser, start, pile, tmp_path):
     assert json.loads(done.stdout)["labelled"] == 61
 
 
+def test_keys_pressed_while_the_server_answers(browser, start, pile, tmp_path):
+    """What is asked for meanwhile waits for its turn; what was meant for a document that is gone by then is left alone."""
+    address = start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada")
+    page = open_page(browser, address)
+    until(page, "document.getElementById('doc-id').textContent !== ''")
+    for _ in range(4):
+        label_by_key(page, pile[current(page)])
+    slow = lambda route: (time.sleep(0.4), route.continue_())
+    page.route("**/v1/notes", slow)
+    page.route("**/v1/labels", slow)
+    noted = current(page)
+    page.keyboard.press("t")
+    page.keyboard.type("look at this again")
+    page.keyboard.press("Enter")
+    page.keyboard.press("s")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=noted)
+    twice = current(page)
+    page.keyboard.press("1")
+    page.keyboard.press("1")
+    until(page, "before => document.getElementById('doc-id').textContent !== before", arg=twice)
+    page.wait_for_timeout(1200)
+    until(page, "document.getElementById('progress').textContent.startsWith('5 of')")
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    until(page, "document.getElementById('progress').textContent.startsWith('4 of')")
+    until(page, "noted => document.getElementById('doc-id').textContent === noted", arg=noted)
+    assert page.locator("#note").input_value() == "look at this again"
+    assert not page.faults, page.faults
+
+
 def test_two_people_at_once(browser, start, pile):
     address = start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada")
     pages = [open_page(browser, address), open_page(browser, address)]

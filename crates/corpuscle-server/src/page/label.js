@@ -2,7 +2,7 @@
 "use strict";
 
 const KEYS = "1234567890";
-const page = { document: null, state: null, several: false, chosen: new Set(), author: localStorage.getItem("author") || "", busy: false, view: "label" };
+const page = { document: null, state: null, several: false, chosen: new Set(), author: localStorage.getItem("author") || "", busy: false, line: Promise.resolve(), view: "label" };
 
 const who = () => page.author || (page.state && page.state.author) || undefined;
 
@@ -11,18 +11,27 @@ function fail(error) {
   byId("error").hidden = false;
 }
 
-/** Does one thing at a time; what fails is said, and nothing is lost. */
-async function act(work) {
-  if (page.busy) return;
-  page.busy = true;
-  try {
-    await work();
-    byId("error").hidden = true;
-  } catch (error) {
-    fail(error);
-  } finally {
-    page.busy = false;
-  }
+/** Does one thing after the other, in the order they were asked for; what fails is said, and nothing is lost. */
+function act(work) {
+  page.line = page.line.then(async () => {
+    page.busy = true;
+    try {
+      await work();
+      byId("error").hidden = true;
+    } catch (error) {
+      fail(error);
+    } finally {
+      page.busy = false;
+    }
+  });
+  return page.line;
+}
+
+/** The same for the document that is shown, while it still is when its turn comes: a key pressed twice does not label the next one unseen. */
+function actOnShown(work) {
+  const shown = page.document;
+  if (!shown || shown.id === null) return undefined;
+  return act(() => page.document === shown && work(shown));
 }
 
 const withAuthor = (path) => path + (path.includes("?") ? "&" : "?") + "author=" + encodeURIComponent(who() || "");
@@ -87,11 +96,10 @@ function choose(name) {
 
 /** Labels the document; the next one comes with the answer. */
 function give(labels) {
-  return act(async () => {
-    const { id } = page.document;
-    const note = byId("note").value;
-    const body = { id, labels, author: who(), next: true };
-    if (note !== (page.document.note || "")) body.note = note;
+  const note = byId("note").value;
+  return actOnShown(async (shown) => {
+    const body = { id: shown.id, labels, author: who(), next: true };
+    if (note !== (shown.note || "")) body.note = note;
     const answer = await ask("/v1/labels", body);
     toast(`${labels.join(", ") || "no label"}`);
     show(answer.next);
@@ -106,8 +114,8 @@ function confirm() {
   if (first) give([first.label]);
 }
 
-const skip = () => page.document && page.document.id !== null && act(async () => {
-  const answer = await ask("/v1/skip", { id: page.document.id, author: who(), next: true });
+const skip = () => actOnShown(async ({ id }) => {
+  const answer = await ask("/v1/skip", { id, author: who(), next: true });
   toast("skipped");
   show(answer.next);
   refresh();
@@ -120,14 +128,16 @@ const undo = () => act(async () => {
   refresh();
 });
 
-const keepNote = () => page.document && page.document.id !== null && act(async () => {
+function keepNote() {
   const note = byId("note").value;
-  if (note === (page.document.note || "")) return;
-  await ask("/v1/notes", { id: page.document.id, note, author: who() });
-  page.document.note = note;
-  toast("note kept");
-  refresh();
-});
+  return actOnShown(async (shown) => {
+    if (note === (shown.note || "")) return;
+    await ask("/v1/notes", { id: shown.id, note, author: who() });
+    shown.note = note;
+    toast("note kept");
+    refresh();
+  });
+}
 
 function several() {
   page.several = !page.several;

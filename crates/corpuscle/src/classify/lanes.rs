@@ -11,7 +11,9 @@ pub(super) fn dot<const N: usize>(columns: &[u32], values: &[f32], weights: &[[f
     let (mut even, mut odd) = ([0f32; N], [0f32; N]);
     let (column_pairs, last_column) = columns.as_chunks::<2>();
     let (value_pairs, last_value) = values.as_chunks::<2>();
-    for (column, value) in column_pairs.iter().zip(value_pairs) {
+    let value_pairs = &value_pairs[..column_pairs.len()];
+    for at in 0..column_pairs.len() {
+        let (column, value) = (column_pairs[at], value_pairs[at]);
         let (left, right) = (&weights[column[0] as usize], &weights[column[1] as usize]);
         for lane in 0..N {
             even[lane] += value[0] * left[lane];
@@ -56,8 +58,9 @@ pub(super) fn dot_dense<const N: usize>(values: &[f32], weights: &[[f32; N]]) ->
 /// weights[column] += value · scale, each class with its own scale.
 #[inline(always)]
 pub(super) fn add<const N: usize>(columns: &[u32], values: &[f32], scale: [f32; N], weights: &mut [[f32; N]]) {
-    for (&column, &value) in columns.iter().zip(values) {
-        let weight = &mut weights[column as usize];
+    let values = &values[..columns.len()];
+    for at in 0..columns.len() {
+        let (weight, value) = (&mut weights[columns[at] as usize], values[at]);
         for lane in 0..N {
             weight[lane] += value * scale[lane];
         }

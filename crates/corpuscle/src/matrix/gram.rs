@@ -226,8 +226,9 @@ impl<'a> ShiftedGram<'a> {
             keep[lane] = if before[lane] > 0.0 { (along[lane] / before[lane]) as f32 } else { 0.0 };
         }
         for ((direction, residual), &scale) in direction.iter_mut().zip(residual).zip(&self.preconditioner) {
-            for ((to, from), keep) in direction.0.iter_mut().zip(&residual.0).zip(&keep) {
-                *to = scale * from + keep * *to;
+            let (direction, residual) = (&mut direction.0, &residual.0);
+            for lane in 0..LANES {
+                direction[lane] = scale * residual[lane] + keep[lane] * direction[lane];
             }
         }
         along
@@ -263,14 +264,18 @@ fn dots(left: &[Lane], right: &[Lane]) -> [f64; LANES] {
 /// Adds `from` to `to`, each lane with a factor of its own.
 #[inline(always)]
 fn add_scaled(to: &mut Lane, factors: &[f32; LANES], from: &Lane) {
-    for ((to, factor), from) in to.0.iter_mut().zip(factors).zip(&from.0) {
-        *to += factor * from;
+    let (to, from) = (&mut to.0, &from.0);
+    for lane in 0..LANES {
+        to[lane] += factors[lane] * from[lane];
     }
 }
 
 #[inline(always)]
 fn widen(total: &mut [f64; LANES], part: &Lane) {
-    total.iter_mut().zip(&part.0).for_each(|(total, &part)| *total += f64::from(part));
+    let part = &part.0;
+    for lane in 0..LANES {
+        total[lane] += f64::from(part[lane]);
+    }
 }
 
 #[inline(always)]

@@ -73,8 +73,8 @@ impl Lane {
     /// Adds `scale · other`.
     #[inline(always)]
     pub fn add(&mut self, scale: f32, other: &Lane) {
-        for (sum, &value) in self.0.iter_mut().zip(&other.0) {
-            *sum += scale * value;
+        for lane in 0..LANES {
+            self.0[lane] += scale * other.0[lane];
         }
     }
 }
@@ -203,8 +203,9 @@ impl Linear for Operator<'_> {
 #[inline(always)]
 pub(crate) fn gather(columns: &[u32], values: &[f32], panel: &[Lane]) -> Lane {
     let mut sum = Lane::default();
-    for (&column, &value) in columns.iter().zip(values) {
-        sum.add(value, &panel[column as usize]);
+    let values = &values[..columns.len()];
+    for at in 0..columns.len() {
+        sum.add(values[at], &panel[columns[at] as usize]);
     }
     sum
 }

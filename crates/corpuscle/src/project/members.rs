@@ -99,8 +99,10 @@ impl<'a> Centred<'a> {
         };
         let mut means = vec![[0f64; LANES]; sizes.len()];
         for (member, lane) in panel.iter().enumerate() {
-            let mean = &mut means[self.group(member)];
-            mean.iter_mut().zip(&lane.0).for_each(|(sum, &value)| *sum += f64::from(value));
+            let (mean, values) = (&mut means[self.group(member)], &lane.0);
+            for at in 0..LANES {
+                mean[at] += f64::from(values[at]);
+            }
         }
         for (mean, &size) in means.iter_mut().zip(&sizes) {
             mean.iter_mut().for_each(|sum| *sum /= size.max(1) as f64);
@@ -108,8 +110,9 @@ impl<'a> Centred<'a> {
         for (member, lane) in panel.iter_mut().enumerate() {
             let group = self.group(member);
             let weight = if self.about == About::ClassMeans { (sizes[group] as f64).sqrt() as f32 } else { 1.0 };
-            for (value, &mean) in lane.0.iter_mut().zip(&means[group]) {
-                *value = (*value - mean as f32) * weight;
+            let (mean, values) = (&means[group], &mut lane.0);
+            for at in 0..LANES {
+                values[at] = (values[at] - mean[at] as f32) * weight;
             }
         }
     }
@@ -149,8 +152,7 @@ impl Linear for Centred<'_> {
         }
         let mut documents = vec![Lane::default(); self.operator.rows()];
         for (from, &row) in centred.iter().zip(&self.members.rows) {
-            let to = &mut documents[row as usize];
-            to.0.iter_mut().zip(&from.0).for_each(|(sum, &value)| *sum += value);
+            documents[row as usize].add(1.0, from);
         }
         self.operator.transposed_times(&documents, out);
     }

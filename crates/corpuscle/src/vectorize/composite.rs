@@ -81,8 +81,9 @@ impl CompositeModel {
             let some = (1..tokens.n_documents()).contains(&labelled.len());
             let own = if some { Some(tokens.select(labelled)?) } else { None };
             let training = own.as_ref().unwrap_or(tokens);
-            let ends = composite.of_each(training, run, |values| {
-                values.fold((0f32, 0f32), |ends, &value| (ends.0.min(value), ends.1.max(value)))
+            let ends = composite.of_each(training, run, |parts| {
+                let larger = |ends: (f32, f32), &value: &f32| (ends.0.min(value), ends.1.max(value));
+                parts.fold((0f32, 0f32), |ends, values| values.iter().fold(ends, larger))
             })?;
             let (mut least, mut most) = (0f64, 0f64);
             for (low, high) in ends {
@@ -154,7 +155,7 @@ impl CompositeModel {
         &self,
         tokens: &Tokens,
         run: &Run,
-        of: impl Fn(&mut dyn Iterator<Item = &f32>) -> R + Sync,
+        of: impl Fn(&mut dyn Iterator<Item = &[f32]>) -> R + Sync,
     ) -> Result<Vec<R>> {
         let pieces = self.space.for_each(
             tokens,
@@ -162,7 +163,7 @@ impl CompositeModel {
             || self.scratch(),
             |scratch, _, entries| {
                 self.compose(scratch, entries);
-                let found = of(&mut self.parts(scratch).flatten());
+                let found = of(&mut self.parts(scratch));
                 self.clear(scratch);
                 found
             },
@@ -237,11 +238,13 @@ impl CompositeModel {
     /// left afterwards.
     pub fn spread(&self, tokens: &Tokens, bins: usize, run: &Run) -> Result<Spread> {
         let cut = self.cut.max(f32::MIN_POSITIVE);
-        let sizes = self.of_each(tokens, run, |values| values.fold(0f32, |limit, value| limit.max(value.abs())))?;
+        let larger = |limit: f32, value: &f32| limit.max(value.abs());
+        let sizes =
+            self.of_each(tokens, run, |parts| parts.fold(0f32, |limit, values| values.iter().fold(limit, larger)))?;
         let limit = sizes.into_iter().fold(0f32, f32::max);
-        let counts = self.of_each(tokens, run, |values| {
+        let counts = self.of_each(tokens, run, |parts| {
             let mut counts = Counts::new(bins, limit);
-            values.for_each(|&value| counts.add(value, cut));
+            parts.for_each(|values| values.iter().for_each(|&value| counts.add(value, cut)));
             counts
         })?;
         let mut all = Counts::new(bins, limit);

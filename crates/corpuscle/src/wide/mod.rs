@@ -8,6 +8,11 @@
 //! called by reference, because a closure that is called by value may sit in a function of the compiler's own that is not
 //! inlined: handed over that way, the solver of dCoT ran on four floats (20 Newsgroups: the stage took 9.6 s, and takes 7.4). Loops
 //! over short arrays the compiler may still take apart into single floats, as `perf annotate` tells; then [`registers`] are spelled out.
+//!
+//! The build leaves out the second optimisation across the units of a crate (`lto = "off"`), which takes two fifths of the time to build the library. What
+//! the standard library does not mark as inlined is then a call from within these loops: the making of a `zip`, every place of
+//! `std::array::from_fn`, and a fold over `map`. So loops over short arrays go by number here, and [`by_place`] makes arrays; a `zip`
+//! around a long loop costs nothing.
 
 pub(crate) mod registers;
 
@@ -33,6 +38,16 @@ pub(crate) fn wide_work<W: pulp::NullaryFnOnce>(work: W) -> W::Output {
         return v3.vectorize(work);
     }
     work.call()
+}
+
+/// The array of what `of` gives for each place.
+#[inline(always)]
+pub(crate) fn by_place<T: Copy + Default, const N: usize>(of: impl Fn(usize) -> T) -> [T; N] {
+    let mut all = [T::default(); N];
+    for (place, value) in all.iter_mut().enumerate() {
+        *value = of(place);
+    }
+    all
 }
 
 #[cfg(test)]

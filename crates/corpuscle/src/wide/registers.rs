@@ -5,6 +5,8 @@
 //! whatever instructions there are. All of it is inlined into some [`Work`], which is compiled twice: for AVX2, and for
 //! processors without it.
 
+use super::by_place;
+
 /// Floats of a lane.
 pub(crate) const WIDTH: usize = 16;
 
@@ -47,8 +49,8 @@ pub(crate) trait Registers: Copy {
 /// The sum of a lane in memory, in the order of [`Registers::total`].
 #[inline(always)]
 pub(crate) fn fold(lane: &Lane) -> f32 {
-    let eight: [f32; 8] = std::array::from_fn(|i| lane[i] + lane[i + 8]);
-    let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    let eight: [f32; 8] = by_place(|i| lane[i] + lane[i + 8]);
+    let four: [f32; 4] = by_place(|i| eight[i] + eight[i + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
@@ -108,17 +110,17 @@ impl Registers for Plain {
 
     #[inline(always)]
     fn add(self, a: Lane, b: Lane) -> Lane {
-        std::array::from_fn(|i| a[i] + b[i])
+        by_place(|i| a[i] + b[i])
     }
 
     #[inline(always)]
     fn multiply(self, a: Lane, b: Lane) -> Lane {
-        std::array::from_fn(|i| a[i] * b[i])
+        by_place(|i| a[i] * b[i])
     }
 
     #[inline(always)]
     fn multiply_add(self, a: Lane, b: Lane, sum: Lane) -> Lane {
-        std::array::from_fn(|i| a[i].mul_add(b[i], sum[i]))
+        by_place(|i| a[i].mul_add(b[i], sum[i]))
     }
 }
 

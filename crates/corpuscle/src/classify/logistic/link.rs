@@ -103,7 +103,10 @@ impl Link<'_> {
                 let price = prices[document];
                 let pairs = probabilities.as_flattened().iter().zip(change.as_flattened());
                 let mean: f32 = pairs.map(|(p, u)| p * u).sum();
-                for ((out, p), u) in out.iter_mut().zip(probabilities).zip(change) {
+                let tiles = out.len();
+                let (probabilities, change) = (&probabilities[..tiles], &change[..tiles]);
+                for tile in 0..tiles {
+                    let (out, p, u) = (&mut out[tile], &probabilities[tile], &change[tile]);
                     for lane in 0..N {
                         out[lane] = price * p[lane] * (u[lane] - mean);
                     }

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use super::design::Design;
 use super::link::Link;
 use crate::classify::assembly::Limits;
+use crate::wide::by_place;
 use crate::{Result, Run};
 
 /// Conjugate gradients stop when the residual (in the preconditioner's norm) has fallen to this share.
@@ -111,7 +112,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         if let Some((before, times)) = before {
             let move_on = |last: &[[f32; N]], before: &[[f32; N]]| {
                 let pairs = last.par_iter().zip(before).with_min_len(CHUNK);
-                pairs.map(|(last, before)| std::array::from_fn(|l| times as f32 * (last[l] - before[l]))).collect()
+                pairs.map(|(last, before)| by_place(|l| times as f32 * (last[l] - before[l]))).collect()
             };
             let direction =
                 Direction { vector: move_on(last.vector, before.vector), change: move_on(last.scores, before.scores) };
@@ -166,10 +167,10 @@ impl<'a, const N: usize> Newton<'a, N> {
         going: [bool; N],
         run: &Run,
     ) -> Result<Direction<N>> {
-        let on: [f32; N] = std::array::from_fn(|lane| if going[lane] { -1.0 } else { 0.0 });
-        let mut residual: Vec<[f32; N]> = gradient.par_iter().map(|g| std::array::from_fn(|l| g[l] * on[l])).collect();
+        let on: [f32; N] = by_place(|lane| if going[lane] { -1.0 } else { 0.0 });
+        let mut residual: Vec<[f32; N]> = gradient.par_iter().map(|g| by_place(|l| g[l] * on[l])).collect();
         let mut search: Vec<[f32; N]> =
-            residual.par_iter().zip(inverse).map(|(r, i)| std::array::from_fn(|l| r[l] * i[l])).collect();
+            residual.par_iter().zip(inverse).map(|(r, i)| by_place(|l| r[l] * i[l])).collect();
         let mut direction = vec![[0f32; N]; gradient.len()];
         let mut product = vec![[0f32; N]; gradient.len()];
         let mut change = vec![[0f32; N]; self.scores.len()];
@@ -183,7 +184,7 @@ impl<'a, const N: usize> Newton<'a, N> {
             self.back(&mut product)?;
             self.add_weights(&search, &mut product);
             let curvature = self.dot(&search, &product, None);
-            let step: [f32; N] = std::array::from_fn(|lane| ratio(length[lane], curvature[lane]));
+            let step: [f32; N] = by_place(|lane| ratio(length[lane], curvature[lane]));
             add(&mut direction, step, &search);
             add(&mut change, step, &moved);
             add(&mut residual, step.map(|step| -step), &product);
@@ -191,7 +192,7 @@ impl<'a, const N: usize> Newton<'a, N> {
             if (0..N).all(|lane| next[lane] <= FORCING * FORCING * first[lane]) {
                 break;
             }
-            let keep: [f32; N] = std::array::from_fn(|lane| ratio(next[lane], length[lane]));
+            let keep: [f32; N] = by_place(|lane| ratio(next[lane], length[lane]));
             search.par_iter_mut().zip(&residual).zip(inverse).with_min_len(CHUNK).for_each(|((s, r), i)| {
                 for lane in 0..N {
                     s[lane] = r[lane] * i[lane] + keep[lane] * s[lane];
@@ -215,7 +216,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         let (mut size, mut taken) = ([1f32; N], [0f32; N]);
         for _ in 0..MAX_HALVINGS {
             run.check()?;
-            let move_by: [f32; N] = std::array::from_fn(|lane| size[lane] - taken[lane]);
+            let move_by: [f32; N] = by_place(|lane| size[lane] - taken[lane]);
             add(vector, move_by, direction);
             add(&mut self.scores, move_by, change);
             taken = size;
@@ -262,9 +263,9 @@ impl<'a, const N: usize> Newton<'a, N> {
         let losses = self.join(in_order(&chunks));
         let squares = self.sum(|index| {
             let sign = self.sign(index);
-            std::array::from_fn(|lane| sign * f64::from(vector[index][lane]).powi(2))
+            by_place(|lane| sign * f64::from(vector[index][lane]).powi(2))
         });
-        std::array::from_fn(|lane| 0.5 * squares[lane] + losses[lane])
+        by_place(|lane| 0.5 * squares[lane] + losses[lane])
     }
 
     /// Replaces each document's `change` of scores, in `work`, by the Hessian of its loss times that change.
@@ -377,7 +378,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         let weights = self.tiles * self.columns;
         self.sum(|index| {
             let sign = if index < weights { self.sign(index) } else { 1.0 };
-            std::array::from_fn(|lane| {
+            by_place(|lane| {
                 let scale = scale.map_or(1.0, |scale| f64::from(scale[index][lane]));
                 sign * f64::from(a[index][lane]) * f64::from(b[index][lane]) * scale
             })
@@ -388,7 +389,7 @@ impl<'a, const N: usize> Newton<'a, N> {
     fn bound(&self, gradient: &[[f32; N]], inverse: &[[f32; N]]) -> Lanes<N> {
         let weights = self.tiles * self.columns;
         self.sum(|index| {
-            std::array::from_fn(|lane| {
+            by_place(|lane| {
                 let square = 0.5 * f64::from(gradient[index][lane]).powi(2);
                 if index < weights { self.sign(index) * square } else { square * f64::from(inverse[index][lane]) }
             })

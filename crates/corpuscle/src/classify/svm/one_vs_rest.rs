@@ -16,7 +16,7 @@ use super::bias::{Bias, Documents, best_bias};
 use crate::classify::assembly::Limits;
 use crate::classify::lanes;
 use crate::classify::packed::Packed;
-use crate::wide::wide;
+use crate::wide::{by_place, wide};
 use crate::{Result, Rng, Run};
 
 /// Classes solved side by side.
@@ -176,7 +176,7 @@ impl<'a, const N: usize> Solver<'a, N> {
             }
         }
         let most = if self.loss == Loss::SquaredHinge { f64::INFINITY } else { growth };
-        let multiple: [f32; N] = std::array::from_fn(|lane| {
+        let multiple: [f32; N] = by_place(|lane| {
             let curvature = curvature[lane] + 2.0 * self.bias.conjugate(pull[lane]);
             if curvature > 0.0 { (linear[lane] / curvature).min(most) as f32 } else { 1.0 }
         });
@@ -185,7 +185,7 @@ impl<'a, const N: usize> Solver<'a, N> {
                 values[lane] *= multiple[lane];
             }
         }
-        self.pull = std::array::from_fn(|lane| (pull[lane] * f64::from(multiple[lane])) as f32);
+        self.pull = by_place(|lane| (pull[lane] * f64::from(multiple[lane])) as f32);
         // The bias that belongs to α at the minimum.
         self.offset = self.pull.map(|pull| self.bias.next_offset(self.bias.of_pull(pull)));
     }
@@ -210,7 +210,7 @@ impl<'a, const N: usize> Solver<'a, N> {
             let (alpha, signs) = (self.alpha[document], self.group.signs[document]);
             if alpha != [0.0; N] {
                 let signed = |lane: usize| if signs >> lane & 1 == 1 { alpha[lane] } else { -alpha[lane] };
-                self.add(document, std::array::from_fn(signed));
+                self.add(document, by_place(signed));
             }
         }
     }
@@ -240,8 +240,9 @@ impl<'a, const N: usize> Solver<'a, N> {
 
     #[inline(always)]
     fn add(&mut self, document: usize, mut scale: [f32; N]) {
-        for (pull, scale) in self.pull.iter_mut().zip(scale) {
-            *pull += scale;
+        let pull = &mut self.pull;
+        for lane in 0..N {
+            pull[lane] += scale[lane];
         }
         let (columns, values) = self.data.sparse_row(document);
         lanes::add(columns, values, scale, &mut self.weights);
@@ -279,7 +280,7 @@ impl<'a, const N: usize> Solver<'a, N> {
                 let (signs, before) = (self.group.signs[document], self.alpha[document]);
                 let mut after = before;
                 let mut scale = [0f32; N];
-                let mut set_aside = 0u8;
+                let (mut set_aside, mut has_moved) = (0u8, false);
                 for lane in 0..N {
                     let on = active >> lane & 1 == 1;
                     let positive = signs >> lane & 1 == 1;
@@ -304,10 +305,11 @@ impl<'a, const N: usize> Solver<'a, N> {
                     let curvature = (norm + ridge).max(1e-12);
                     let moved = (before[lane] - gradient / curvature).max(0.0).min(upper);
                     after[lane] = if on { moved } else { before[lane] };
+                    has_moved |= after[lane] != before[lane];
                     scale[lane] = (after[lane] - before[lane]) * sign;
                 }
                 self.active[document] = active & !set_aside;
-                if after != before {
+                if has_moved {
                     self.alpha[document] = after;
                     self.add(document, scale);
                 }
@@ -325,7 +327,7 @@ impl<'a, const N: usize> Solver<'a, N> {
     #[inline(always)]
     fn biases(&self) -> [f32; N] {
         let feature = self.bias.feature();
-        std::array::from_fn(|lane| self.offset[lane] + feature * self.pull[lane])
+        by_place(|lane| self.offset[lane] + feature * self.pull[lane])
     }
 
     /// The losses of all documents under the weights as they stand with each bias moved to where it serves P best; and
@@ -335,12 +337,17 @@ impl<'a, const N: usize> Solver<'a, N> {
     /// have settled.
     fn losses(&self, precision: f64) -> ([f64; N], [f32; N]) {
         let mut slacks: [Vec<f32>; N] = std::array::from_fn(|_| Vec::with_capacity(self.data.len()));
-        for document in 0..self.data.len() {
-            let scores = self.scores(document);
-            for lane in 0..self.group.counts.len() {
-                slacks[lane].push(1.0 - self.terms(document, lane).0 * scores[lane]);
-            }
-        }
+        wide(
+            #[inline(always)]
+            || {
+                for document in 0..self.data.len() {
+                    let scores = self.scores(document);
+                    for lane in 0..self.group.counts.len() {
+                        slacks[lane].push(1.0 - self.terms(document, lane).0 * scores[lane]);
+                    }
+                }
+            },
+        );
         let (mut losses, mut biases) = ([0f64; N], self.biases());
         for lane in 0..self.group.counts.len() {
             let of = |document: usize| self.terms(document, lane);
@@ -369,7 +376,7 @@ impl<'a, const N: usize> Solver<'a, N> {
                 linear[lane] += value - self.ridge(count, lane, positive) * value * value;
             }
         }
-        std::array::from_fn(|lane| {
+        by_place(|lane| {
             let primal = 0.5 * squares[lane] + self.bias.penalty(f64::from(biases[lane])) + losses[lane];
             let dual = linear[lane] - 0.5 * squares[lane] - self.bias.conjugate(pull[lane]);
             if primal > 0.0 { ((primal - dual) / primal).max(0.0) } else { 0.0 }

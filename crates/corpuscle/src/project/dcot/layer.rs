@@ -115,6 +115,7 @@ impl<'a> Task<'a> {
     }
 
     /// Sums of the centred prototype columns weighed by `panel`, one row of it for each prototype.
+    #[inline(always)]
     pub(super) fn combine(&self, panel: &[Lane], sides: &mut [Lane]) {
         let mut shift = Lane::default();
         for (&column, weights) in self.prototypes.iter().zip(panel) {

@@ -4,6 +4,7 @@
 //! n_k + α_k comes out of the sum over words, a step is one product of the document with the words' rows and one back:
 //! O(distinct words · topics). A text without known words keeps n_k = 0 and so has the mean of the prior.
 
+use crate::wide::by_place;
 use crate::wide::registers::{Lane, Registers, WIDTH, Work, fold, on_registers};
 
 /// Most steps, and the change of shares, summed up, at which they end.
@@ -60,15 +61,16 @@ impl Work for Settle<'_> {
             for &(word, count) in *entries {
                 let row = &words[word as usize * width..][..width];
                 let scale = v.splat(count / dot(v, row, weights).max(f32::MIN_POSITIVE));
-                for (sums, row) in sums.iter_mut().zip(row) {
-                    v.store(v.add(v.load(sums), v.multiply(scale, v.load(row))), sums);
+                for lane in 0..width {
+                    let sum = v.add(v.load(&sums[lane]), v.multiply(scale, v.load(&row[lane])));
+                    v.store(sum, &mut sums[lane]);
                 }
             }
             let mut change = 0f32;
             for ((weights, sums), alpha) in weights.iter_mut().zip(sums.iter()).zip(*alpha) {
                 let mut next = [0f32; WIDTH];
                 v.store(v.add(v.multiply(v.load(weights), v.load(sums)), v.load(alpha)), &mut next);
-                let moved: Lane = std::array::from_fn(|i| (next[i] - weights[i]).abs());
+                let moved: Lane = by_place(|i| (next[i] - weights[i]).abs());
                 change += fold(&moved);
                 *weights = next;
             }
@@ -85,8 +87,9 @@ impl Work for Settle<'_> {
 #[inline(always)]
 pub(super) fn dot<V: Registers>(v: V, a: &[Lane], b: &[Lane]) -> f32 {
     let mut sum = v.splat(0.0);
-    for (a, b) in a.iter().zip(b) {
-        sum = v.add(sum, v.multiply(v.load(a), v.load(b)));
+    let b = &b[..a.len()];
+    for lane in 0..a.len() {
+        sum = v.add(sum, v.multiply(v.load(&a[lane]), v.load(&b[lane])));
     }
     let mut lane = [0f32; WIDTH];
     v.store(sum, &mut lane);

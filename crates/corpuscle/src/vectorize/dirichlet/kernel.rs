@@ -5,6 +5,7 @@
 //! then along its place through the lanes, without a branch that a processor could not foresee.
 //! For up to some hundreds of topics that is faster than methods that look at a few topics alone, and exact.
 
+use crate::wide::by_place;
 use crate::wide::registers::{Lane, Registers, WIDTH};
 
 /// Lanes that are looked at without a branch.
@@ -25,9 +26,11 @@ pub(super) fn draw<V: Registers>(
     parts: &mut [Lane],
 ) -> usize {
     let (mut all, smooth) = (v.splat(0.0), v.splat(beta));
-    for ((counts, weights), parts) in counts.iter().zip(weights).zip(parts.iter_mut()) {
-        let part = v.multiply(v.add(v.load_counts(counts), smooth), v.load(weights));
-        v.store(part, parts);
+    // By number and not by `zip`, whose making is a call of its own for every token where functions are not inlined across units.
+    let (counts, weights) = (&counts[..parts.len()], &weights[..parts.len()]);
+    for lane in 0..parts.len() {
+        let part = v.multiply(v.add(v.load_counts(&counts[lane]), smooth), v.load(&weights[lane]));
+        v.store(part, &mut parts[lane]);
         all = v.add(all, part);
     }
     let mut sums = [0f32; WIDTH];
@@ -37,9 +40,9 @@ pub(super) fn draw<V: Registers>(
         parts[lane][place] = ((counts[lane][place] - 1) as f32 + beta) * without;
         sums[place] = parts.iter().map(|lane| lane[place]).sum();
     }
-    let eight: [f32; 8] = std::array::from_fn(|i| sums[i] + sums[i + 8]);
-    let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
-    let two: [f32; 2] = std::array::from_fn(|i| four[i] + four[i + 2]);
+    let eight: [f32; 8] = by_place(|i| sums[i] + sums[i + 8]);
+    let four: [f32; 4] = by_place(|i| eight[i] + eight[i + 4]);
+    let two: [f32; 2] = by_place(|i| four[i] + four[i + 2]);
     let mut left = uniform * (two[0] + two[1]);
     let mut place = 0;
     for (sums, half) in [(&two[..], 1), (&four[..], 2), (&eight[..], 4), (&sums[..], 8)] {

@@ -134,11 +134,16 @@ impl<'a> Sampler<'a> {
         self.counts.par_chunks_mut(part * lanes).enumerate().for_each(|(number, counts)| {
             let first = (number * part) as u32;
             let words = first..first + (counts.len() / lanes) as u32;
-            for change in changes.iter().flatten().filter(|change| words.contains(&change.word)) {
-                let row = &mut counts[(change.word - first) as usize * lanes..][..lanes];
-                row[change.to as usize / WIDTH][change.to as usize % WIDTH] += 1;
-                if change.from != NONE {
-                    row[change.from as usize / WIDTH][change.from as usize % WIDTH] -= 1;
+            for changes in changes {
+                for change in changes {
+                    if !words.contains(&change.word) {
+                        continue;
+                    }
+                    let row = &mut counts[(change.word - first) as usize * lanes..][..lanes];
+                    row[change.to as usize / WIDTH][change.to as usize % WIDTH] += 1;
+                    if change.from != NONE {
+                        row[change.from as usize / WIDTH][change.from as usize % WIDTH] -= 1;
+                    }
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! What a batch adds to the rows of a table, put together row by row.
 //!
-//! A counting sort: two walks over the additions and one over the rows they meet. Each row is then fetched once for all that is added to it, rows
+//! A counting sort: three walks over the additions and one over the rows they meet. Each row is then fetched once for all that is added to it, rows
 //! are shared out between threads, and every row takes its additions in the order in which they came, so that sums do
 //! not depend on who does them. O(additions + rows met · log rows met), whatever the size of the table.
 
@@ -16,6 +16,8 @@ pub(super) struct ByRow<T> {
     /// Where the additions of each end.
     ends: Vec<usize>,
     additions: Vec<T>,
+    /// The additions as they came, each with its row.
+    come: Vec<(u32, T)>,
     /// Scratch, by row of the table: how many additions, then where the next one goes; zero between batches.
     places: Vec<u32>,
 }
@@ -23,21 +25,26 @@ pub(super) struct ByRow<T> {
 impl<T: Copy + Default + Sync> ByRow<T> {
     /// For a table of so many rows.
     pub(super) fn new(table: usize) -> Self {
-        ByRow { rows: Vec::new(), ends: Vec::new(), additions: Vec::new(), places: vec![0; table] }
+        ByRow { rows: Vec::new(), ends: Vec::new(), additions: Vec::new(), come: Vec::new(), places: vec![0; table] }
     }
 
-    /// Takes the additions of a batch, each with its row, in place of those of the last.
-    pub(super) fn sort(&mut self, additions: impl Iterator<Item = (u32, T)> + Clone) {
+    /// Adds to what comes with this batch.
+    #[inline]
+    pub(super) fn push(&mut self, row: u32, addition: T) {
+        self.come.push((row, addition));
+    }
+
+    /// Puts what came since the last time in the place of what came before.
+    pub(super) fn sort(&mut self) {
         self.rows.clear();
         self.ends.clear();
-        // `for_each` and not a loop: iterators within iterators are then loops within loops.
-        additions.clone().for_each(|(row, _)| {
+        for &(row, _) in &self.come {
             let place = &mut self.places[row as usize];
             if *place == 0 {
                 self.rows.push(row);
             }
             *place += 1;
-        });
+        }
         self.rows.sort_unstable();
         let mut end = 0;
         for &row in &self.rows {
@@ -49,11 +56,12 @@ impl<T: Copy + Default + Sync> ByRow<T> {
         }
         self.additions.clear();
         self.additions.resize(end as usize, T::default());
-        additions.for_each(|(row, addition)| {
+        for &(row, addition) in &self.come {
             let place = &mut self.places[row as usize];
             self.additions[*place as usize] = addition;
             *place += 1;
-        });
+        }
+        self.come.clear();
         for &row in &self.rows {
             self.places[row as usize] = 0;
         }
@@ -83,7 +91,8 @@ mod tests {
         fn every_row_takes_its_additions_in_order(batches in prop::collection::vec(prop::collection::vec((0u32..9, 0i32..100), 0..60), 1..4)) {
             let mut by_row = ByRow::new(9);
             for batch in batches {
-                by_row.sort(batch.iter().copied());
+                batch.iter().for_each(|&(row, addition)| by_row.push(row, addition));
+                by_row.sort();
                 let mut table = vec![Lane::default(); 18];
                 // What came is spelled out in the digits of a number.
                 let add = |row: &mut [Lane], additions: &[i32]| {

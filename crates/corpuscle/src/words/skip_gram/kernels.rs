@@ -45,8 +45,9 @@ impl<'x, I: Iterator<Item = (f32, &'x [Lane])> + Clone> Work for AddMultiples<'_
 #[inline(always)]
 pub(super) fn dot<V: Registers>(v: V, a: &[Lane], b: &[Lane]) -> f32 {
     let mut sum = v.splat(0.0);
-    for (a, b) in a.iter().zip(b) {
-        sum = v.multiply_add(v.load(a), v.load(b), sum);
+    let b = &b[..a.len()];
+    for at in 0..a.len() {
+        sum = v.multiply_add(v.load(&a[at]), v.load(&b[at]), sum);
     }
     v.total(sum)
 }
@@ -167,7 +168,10 @@ pub(super) fn add_weighted<const R: usize, V: Registers>(
         }
     }
     while lane < n {
-        let mut sums: [V::Wide; R] = std::array::from_fn(|r| v.load(&to[r * n + lane]));
+        let mut sums = [v.splat(0.0); R];
+        for r in 0..R {
+            sums[r] = v.load(&to[r * n + lane]);
+        }
         for k in range.clone() {
             let x = v.load(&x[k * n + lane]);
             for (r, sum) in sums.iter_mut().enumerate() {

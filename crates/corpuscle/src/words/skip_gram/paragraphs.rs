@@ -163,11 +163,16 @@ impl SkipGramParams {
 
 /// Adds to each output row what the paragraphs of a batch owe it, in their order.
 fn apply(outputs: &mut [Lane], owed: &mut ByRow<Owed>, slab: &Slab, spans: &[Piece], works: &[Work], pool: &Pool) {
-    owed.sort(spans.iter().zip(works).zip(0u32..).flat_map(|((span, work), number)| {
-        let words = slab.words[span.start..span.end].iter().zip(&work.pushes.words);
-        let against = work.pushes.steps.iter().flat_map(|step| pool.rows[step.first..].iter().zip(&step.weights));
-        words.chain(against).map(move |(&row, &push)| (row, Owed { push, work: number }))
-    }));
+    for ((span, work), number) in spans.iter().zip(works).zip(0..) {
+        let mut owe = |rows: &[u32], pushes: &[f32]| {
+            for (&row, &push) in rows.iter().zip(pushes) {
+                owed.push(row, Owed { push, work: number });
+            }
+        };
+        owe(&slab.words[span.start..span.end], &work.pushes.words);
+        work.pushes.steps.iter().for_each(|step| owe(&pool.rows[step.first..], &step.weights));
+    }
+    owed.sort();
     let n = works.first().map_or(0, |work| work.paragraph.len());
     owed.add_to(outputs, n, |row, owed| {
         let of = |owed: &Owed| &works[owed.work as usize];

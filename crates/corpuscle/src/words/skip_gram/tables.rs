@@ -86,9 +86,12 @@ impl Tables {
 }
 
 fn add_changes(table: Table, rows: &mut [Lane], changes: &mut ByRow<(u32, u32)>, blocks: &[Block], lanes: usize) {
-    changes.sort(blocks.iter().zip(0u32..).flat_map(|(block, number)| {
-        block.rows(table).iter().zip(0u32..).map(move |(&row, place)| (row, (number, place)))
-    }));
+    for (block, number) in blocks.iter().zip(0..) {
+        for (&row, place) in block.rows(table).iter().zip(0..) {
+            changes.push(row, (number, place));
+        }
+    }
+    changes.sort();
     let of = |&(block, place): &(u32, u32)| blocks[block as usize].change(table, place as usize);
     changes.add_to(rows, lanes, |to, changes| {
         let total: f32 = changes.iter().map(|change| of(change).0).sum();

@@ -102,9 +102,10 @@ fn shift(image: &mut [Lane], direction: &[Lane], ridge: f32) -> Numbers {
     let parts = image.par_chunks_mut(CHUNK).zip(direction.par_chunks(CHUNK)).map(|(image, direction)| {
         let mut sums = [0f64; LANES];
         for (image, direction) in image.iter_mut().zip(direction) {
-            for ((sum, image), &value) in sums.iter_mut().zip(&mut image.0).zip(&direction.0) {
-                *image += ridge * value;
-                *sum += f64::from(*image) * f64::from(value);
+            let (image, direction) = (&mut image.0, &direction.0);
+            for at in 0..LANES {
+                image[at] += ridge * direction[at];
+                sums[at] += f64::from(image[at]) * f64::from(direction[at]);
             }
         }
         sums
@@ -147,8 +148,9 @@ fn turn(direction: &mut [Lane], residual: &[Lane], inverse: &[f32], beta: &Numbe
     let known = residual.par_chunks(CHUNK).zip(inverse.par_chunks(CHUNK));
     direction.par_chunks_mut(CHUNK).zip(known).for_each(|(direction, (residual, inverse))| {
         for ((direction, residual), &inverse) in direction.iter_mut().zip(residual).zip(inverse) {
-            for ((value, &left), beta) in direction.0.iter_mut().zip(&residual.0).zip(&beta) {
-                *value = inverse * left + beta * *value;
+            let (direction, residual) = (&mut direction.0, &residual.0);
+            for at in 0..LANES {
+                direction[at] = inverse * residual[at] + beta[at] * direction[at];
             }
         }
     });
