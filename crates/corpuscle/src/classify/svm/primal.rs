@@ -15,6 +15,7 @@ use super::{Loss, bias::Documents};
 use crate::classify::assembly::Limits;
 use crate::classify::packed::Packed;
 use crate::matrix::cholesky::solve_symmetric;
+use crate::wide::wide;
 use crate::{Result, Run};
 
 /// Most columns: beyond, writing out the Hessian costs more than the passes of coordinate descent.
@@ -107,23 +108,27 @@ impl<'a> Class<'a> {
         let mut x = vec![0f64; size];
         // Without a bias its row is that of a column always 0.
         x[columns] = if bias.stiffness().is_finite() { 1.0 } else { 0.0 };
-        for document in 0..data.len() {
-            let slack = 1.0 - self.margins[document];
-            if slack <= 0.0 {
-                continue;
-            }
-            let (sign, price) = self.terms(document);
-            let alpha = 2.0 * price * slack;
-            losses += price * slack * slack;
-            // α − α²/(4C): what the document adds to the dual.
-            linear += alpha - 0.5 * alpha * slack;
-            x.iter_mut().zip(data.dense.row(document)).for_each(|(to, &value)| *to = f64::from(value));
-            pull.iter_mut().zip(&x).for_each(|(to, value)| *to += sign * alpha * value);
-            for (row, out) in hessian.chunks_exact_mut(size).enumerate() {
-                let scale = 2.0 * price * x[row];
-                out[..=row].iter_mut().zip(&x).for_each(|(to, value)| *to += scale * value);
-            }
-        }
+        wide(
+            #[inline(always)]
+            || {
+                for document in 0..data.len() {
+                    let slack = 1.0 - self.margins[document];
+                    if slack <= 0.0 {
+                        continue;
+                    }
+                    let (sign, price) = self.terms(document);
+                    let alpha = 2.0 * price * slack;
+                    losses += price * slack * slack;
+                    // α − α²/(4C): what the document adds to the dual.
+                    linear += alpha - 0.5 * alpha * slack;
+                    x.iter_mut().zip(data.dense.row(document)).for_each(|(to, &value)| *to = f64::from(value));
+                    add_multiple(&mut pull, sign * alpha, &x);
+                    for (row, out) in hessian.chunks_exact_mut(size).enumerate() {
+                        add_multiple(&mut out[..=row], 2.0 * price * x[row], &x);
+                    }
+                }
+            },
+        );
         let mut gradient = vec![0f64; size];
         let (mut primal, mut dual) = (losses, linear);
         for column in 0..size {
@@ -194,5 +199,14 @@ impl<'a> Class<'a> {
         let positive = group.signs[document] >> self.lane & 1 == 1;
         let price = group.counts[self.lane][usize::from(!positive)] * c * f64::from(documents.data.weights[document]);
         (if positive { 1.0 } else { -1.0 }, price)
+    }
+}
+
+/// `to += scale · from`, as far as `to` goes.
+#[inline(always)]
+fn add_multiple(to: &mut [f64], scale: f64, from: &[f64]) {
+    let from = &from[..to.len()];
+    for at in 0..to.len() {
+        to[at] += scale * from[at];
     }
 }
