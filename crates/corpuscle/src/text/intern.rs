@@ -179,10 +179,10 @@ static MASKS: [Key; PADDING + 1] = {
 
 #[inline]
 fn short_key(padded: &[u8], start: usize, length: usize) -> Key {
-    let mut halves = [[0; 8]; 2];
-    halves.as_flattened_mut().copy_from_slice(&padded[start..start + PADDING]);
-    let [low, high] = MASKS[length];
-    [u64::from_le_bytes(halves[0]) & low, u64::from_le_bytes(halves[1]) & high]
+    // Not by `copy_from_slice`, which is a call where units are not optimised across each other.
+    let first = padded[start..].first_chunk::<PADDING>().copied().unwrap_or_default();
+    let (bytes, [low, high]) = (u128::from_le_bytes(first), MASKS[length]);
+    [bytes as u64 & low, (bytes >> 64) as u64 & high]
 }
 
 /// A multiplication to 128 bits folded to 64: every bit of the key reaches the high and the low bits of the hash.
