@@ -58,6 +58,31 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// Whether every representation that this recipe has side by side, whatever its weight, stands in `other` too.
+    pub(crate) fn is_part_of(&self, other: &Recipe) -> bool {
+        let others = other.side_by_side();
+        self.side_by_side().iter().all(|part| others.contains(part))
+    }
+
+    /// The representations side by side, each with the words it reads and without its weight.
+    fn side_by_side(&self) -> Vec<String> {
+        let parts = match self.body() {
+            Node::Sum(parts) => parts.as_slice(),
+            whole => std::slice::from_ref(whole),
+        };
+        let written = |part: &Node| {
+            let part = if let Node::Weighted(part, _) = part { part.as_ref() } else { part };
+            let own = part.expression(Form::Short);
+            match part {
+                Node::View(..) => own.to_string(),
+                _ => format!("{} | {own}", written_words(&self.opening, Form::Short)),
+            }
+        };
+        parts.iter().map(written).collect()
+    }
+}
+
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written(Form::Short))
@@ -131,4 +156,23 @@ fn written_call(stage: &(impl ErasedStage + ?Sized), kind: StageKind, form: Form
     };
     let arguments = arguments.into_iter().map(argument).collect();
     Call { name: stage.name().to_string(), at: 0, members: Vec::new(), arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_side_by_side_is_part_of_what_has_more_beside_it() {
+        let read = |text: &str| Recipe::parse(text).unwrap();
+        let is_part = |a: &str, b: &str| read(a).is_part_of(&read(b));
+        let two = "((words(stem=porter) | tfidf) + (chars | tfidf)) | svm";
+        let three = "((words(stem=porter) | tfidf) + (chars | tfidf) * 0.5 + (tfidf | lsi(9))) | svm(c=0.3)";
+        assert!(is_part(two, three) && !is_part(three, two));
+        // Neither a cost nor how it is written makes another representation; other words do.
+        assert!(is_part("tfidf | svm", "(tfidf + counts) | svm(c=2)"));
+        assert!(is_part("words(stem=porter) | tfidf | svm", three) && !is_part("tfidf | svm", three));
+        assert!(is_part("words(stem=porter) | (tfidf + counts) | svm", "words(stem=porter) | (counts + tfidf) | svm"));
+        assert!(!is_part("tfidf | lsi(8) | svm", three) && is_part("tfidf | lsi(9) | svm", three));
+    }
 }

@@ -238,7 +238,8 @@ impl Referee for Bench<'_> {
         self.few() && self.is_vote(candidate) && self.tested(folds) < self.labels.labelled_rows().len()
     }
 
-    /// Votes of the best two and three that represent documents differently, also some whose members teach each other where most documents
+    /// Votes of the best two and three of which none has all that another has side by side (two that differ by a cost or by one part decide
+    /// alike, and a vote of them takes the time of one that could tell more), also some whose members teach each other where most documents
     /// have no label. None where labels are few: which candidates are the best is not known then, and there is a vote among them.
     fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {
         if self.few() {
@@ -246,11 +247,12 @@ impl Referee for Bench<'_> {
         }
         let mut members: Vec<usize> = Vec::new();
         for &candidate in best {
-            let body = |candidate: usize| self.recipes[candidate].representation().to_string();
-            if members.len() < MEMBERS
-                && !self.recipes[candidate].is_vote()
-                && !members.iter().any(|&known| body(known) == body(candidate))
-            {
+            let own = &self.recipes[candidate];
+            let tells_nothing_new = |known: &usize| {
+                let known = &self.recipes[*known];
+                own.is_part_of(known) || known.is_part_of(own)
+            };
+            if members.len() < MEMBERS && !own.is_vote() && !members.iter().any(tells_nothing_new) {
                 members.push(candidate);
             }
         }
