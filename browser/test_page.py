@@ -28,6 +28,8 @@ if not BINARY.exists():
 
 @pytest.fixture(scope="session")
 def browser():
+    # What the build before has written goes to the disk first, or labels would wait behind gigabytes of it.
+    os.sync()
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser
@@ -82,11 +84,17 @@ def open_page(browser, address, **how):
     return page
 
 
-def until(page, wanted, arg=None, timeout=30000):
-    """Waits for something to hold. Playwright's own waiting would have the page evaluate a text, which its policy forbids."""
+def until(page, wanted, arg=None, timeout=120000):
+    """Waits for something to hold. Playwright's own waiting would have the page evaluate a text, which its policy forbids.
+
+    The page waits for the disk with every label, and a disk that is still busy with what a build has written can take its time.
+    """
     end = time.monotonic() + timeout / 1000
     while not page.evaluate(wanted, arg):
-        assert time.monotonic() < end, f"{wanted} never held"
+        if time.monotonic() >= end:
+            said = page.evaluate("(document.getElementById('error') || {}).textContent")
+            focus = page.evaluate("document.activeElement.id || document.activeElement.tagName")
+            pytest.fail(f"{wanted} never held for {arg!r}; the page says {said!r}, the focus is on {focus}, faults: {page.faults}")
         page.wait_for_timeout(20)
 
 
@@ -131,6 +139,23 @@ def axe(page):
     return [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]
 
 
+def test_an_answer_without_a_next_document_does_not_hold_the_page_up(browser, start, pile):
+    page = open_page(browser, start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada"))
+    until(page, "document.getElementById('doc-id').textContent !== ''")
+
+    def without_next(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"next": None})
+
+    page.route("**/v1/skip", without_next)
+    for _ in range(2):
+        before = current(page)
+        page.keyboard.press("s")
+        until(page, "before => document.getElementById('doc-id').textContent !== before", arg=before)
+    assert page.locator("#error").is_hidden()
+    assert page.faults == []
+
+
 def test_sixty_documents_by_keys_alone(browser, start, pile, tmp_path):
     page = open_page(browser, start("label", "pile.jsonl", "-o", "labels.db", "--author", "Ada"))
     until(page, "document.getElementById('doc-id').textContent !== ''")
@@ -140,7 +165,7 @@ def test_sixty_documents_by_keys_alone(browser, start, pile, tmp_path):
     for number in range(60):
         label_by_key(page, pile[current(page)])
         if number in (19, 39, 59):
-            until(page, "document.getElementById('accuracy').textContent !== '–'", timeout=60000)
+            until(page, "document.getElementById('accuracy').textContent !== '–'")
             time.sleep(3.5)
             accuracies.append(page.locator("#accuracy").inner_text())
     assert len(accuracies) == 3
@@ -192,7 +217,7 @@ def test_sixty_documents_by_keys_alone(browser, start, pile, tmp_path):
     assert page.locator("#view-label").is_visible()
     # The map.
     page.click("nav.tabs button[data-view=map]")
-    until(page, "document.querySelectorAll('#legend li').length > 0", timeout=60000)
+    until(page, "document.querySelectorAll('#legend li').length > 0")
     page.wait_for_timeout(200)
     picture(page, "map")
     drawn = page.evaluate("(() => { const c = document.getElementById('canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"

@@ -40,6 +40,13 @@ async function next() {
   show(await ask(who() ? withAuthor("/v1/next") : "/v1/next"));
 }
 
+/** Goes on after an answer, which mostly brings the next document: what was written is written, whether it does or not. */
+async function goOn(answer) {
+  if (answer.next) show(answer.next);
+  else await next();
+  refresh();
+}
+
 function show(document) {
   page.document = document;
   page.chosen = new Set(document.mine || []);
@@ -102,8 +109,7 @@ function give(labels) {
     if (note !== (shown.note || "")) body.note = note;
     const answer = await ask("/v1/labels", body);
     toast(`${labels.join(", ") || "no label"}`);
-    show(answer.next);
-    refresh();
+    await goOn(answer);
   });
 }
 
@@ -117,8 +123,7 @@ function confirm() {
 const skip = () => actOnShown(async ({ id }) => {
   const answer = await ask("/v1/skip", { id, author: who(), next: true });
   toast("skipped");
-  show(answer.next);
-  refresh();
+  await goOn(answer);
 });
 
 const undo = () => act(async () => {
