@@ -558,7 +558,7 @@ pub(crate) struct Topics {
     /// How many topics to find in documents [default: 80]
     #[arg(long = "topics", short = 'n', value_name = "N")]
     pub(crate) topics: Option<usize>,
-    /// The recipe to find topics with [default: words(stop=english, min_length=3) | dirichlet(N)]
+    /// The recipe to find topics with [default: words(stop=smart, min_length=3) | dirichlet(N)]
     #[arg(long, short, value_name = "RECIPE")]
     pub(crate) recipe: Option<String>,
     /// Where the model is written

@@ -151,12 +151,12 @@ fn row(curve: &LabelCurve) -> Value {
     })
 }
 
-fn table(curves: &[LabelCurve]) -> String {
+/// What the columns are called, and a row for each recipe: accuracy by the number of labels.
+fn figures(curves: &[LabelCurve]) -> (Vec<String>, Vec<Vec<String>>) {
     let counts = curves.first().map(|curve| curve.points.iter().map(|point| output::count(point.labels)));
-    let heading: Vec<String> =
+    let columns =
         ["recipe".to_string()].into_iter().chain(counts.into_iter().flatten()).chain(["fitted in".into()]).collect();
-    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
-    let rows = curves.iter().map(|curve| {
+    let row = |curve: &LabelCurve| {
         let mut row = vec![curve.recipe.clone()];
         row.extend(curve.points.iter().map(|point| {
             let (accuracy, deviation) = point.accuracy();
@@ -167,7 +167,13 @@ fn table(curves: &[LabelCurve]) -> String {
         }));
         row.push(format!("{:.2} s", curve.represent_seconds));
         row
-    });
+    };
+    (columns, curves.iter().map(row).collect())
+}
+
+fn table(curves: &[LabelCurve]) -> String {
+    let (columns, rows) = figures(curves);
+    let heading: Vec<&str> = columns.iter().map(String::as_str).collect();
     output::table(&heading, 1, rows) + "accuracy by the number of labels, mean ± standard deviation over the draws\n"
 }
 
@@ -192,13 +198,7 @@ pub(super) fn chart(curves: &[LabelCurve]) -> Chart {
 }
 
 fn page(curves: &[LabelCurve], heading: &str) -> String {
-    let rows = curves.iter().map(|curve| {
-        let points = curve.points.iter().map(|point| {
-            let (accuracy, deviation) = point.accuracy();
-            format!("{}: {} ± {:.2}", output::count(point.labels), percent(accuracy), 100.0 * deviation)
-        });
-        (curve.recipe.clone(), points.collect::<Vec<_>>().join(" · "))
-    });
+    let (columns, rows) = figures(curves);
     Report {
         title: "What few labels are worth".into(),
         question: "How accurate is each recipe when only some of the training documents have a label?".into(),
@@ -210,7 +210,7 @@ fn page(curves: &[LabelCurve], heading: &str) -> String {
                           documents, classifiers from the labelled ones."
                     .into(),
             },
-            Section::Facts { heading: "Figures".into(), rows: rows.collect() },
+            Section::Table { heading: "Figures".into(), columns, rows },
             Section::Text { heading: "Protocol".into(), paragraphs: vec![format!("{heading}.")] },
         ],
     }

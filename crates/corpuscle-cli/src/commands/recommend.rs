@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use corpuscle::Run;
 use corpuscle::corpus::{Document, read_descriptions};
-use corpuscle::experiment::{Fate, RecommendParams, Recommendation, Setting, Standing, TTest, recommend};
+use corpuscle::experiment::{Fate, RecommendParams, Recommendation, Setting, Standing, TTest, TakenFor, recommend};
 use corpuscle::recipe::{Corpus, Model, Recipe};
 use serde_json::{Value, json};
 
@@ -180,12 +180,18 @@ fn verdict(found: &Recommendation, budget: Duration) -> String {
         found.objective.name(),
         found.folds
     );
-    if let Some(second) = found.runner_up().filter(|&second| found.behind(second) < 0.0) {
-        return format!(
-            "{won}: a vote within two standard errors of `{}`, {:.2} points before it, which so few labels do not tell from chance",
-            found.standings[second].recipe,
-            -100.0 * found.behind(second)
-        );
+    if let (Some(second), TakenFor::Steady | TakenFor::InTime) = (found.runner_up(), found.taken_for) {
+        let (before, points) = (&found.standings[second].recipe, -100.0 * found.behind(second));
+        return match found.taken_for {
+            TakenFor::Steady => format!(
+                "{won}: with its several views it is within two standard errors of `{before}`, {points:.2} points before it, which \
+                 so few labels do not tell from chance"
+            ),
+            _ => format!(
+                "{won}, the best whose model could be fitted in the time left: `{before}`, {points:.2} points before it, takes too \
+                 long for that"
+            ),
+        };
     }
     let test: Option<(usize, (TTest, f64))> =
         found.runner_up().and_then(|second| Some((second, found.tests()[second]?)));

@@ -22,7 +22,7 @@ pub use protocol::{
     Along, ByClass, Chosen, Claim, ClaimTest, ClassMeans, Constant, Draw, Figure, Parts, Point, Protocol,
     Reconstruction, Reproduction, SensesAsked, SensesFound, Sprinkling, System, TopicSystem, TopicsAsked, TopicsFound,
 };
-pub use recommend::{Fate, NAMED, PLAIN, RecommendParams, Recommendation, Setting, Standing, recommend};
+pub use recommend::{Fate, NAMED, PLAIN, RecommendParams, Recommendation, Setting, Standing, TakenFor, recommend};
 pub use results::ResultsFile;
 pub use significance::{TTest, corrected_t_test, holm, mean_and_deviation, paired_t_test};
 pub use splits::{Split, blocked_folds, k_folds, random_splits};

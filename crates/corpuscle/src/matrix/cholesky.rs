@@ -4,14 +4,9 @@
 //! is left. Strips of rows are cut at fixed places and each is worked on by one task in a fixed order, so the bits do not
 //! depend on the number of threads. size³/3 + 2·size²·columns multiply-adds; beside A and B one panel of memory.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use corpuscle_dense::Real;
 use faer::prelude::{Reborrow, ReborrowMut};
-use faer::traits::RealField;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
 use crate::{Error, Result, Run};
@@ -20,11 +15,6 @@ use crate::{Error, Result, Run};
 const BLOCK: usize = 256;
 /// Right-hand sides that one task solves for.
 const SIDES: usize = 64;
-
-/// A number the solver can work in.
-pub(crate) trait Real: RealField + Copy + Send + Sync {}
-impl Real for f32 {}
-impl Real for f64 {}
 
 /// Overwrites `rhs` (`size` × `columns`, row by row) with A⁻¹ · rhs. `a` (`size` × `size`, row by row) holds A's lower
 /// triangle, and its factor afterwards.
@@ -52,8 +42,8 @@ pub(crate) fn solve_symmetric<T: Real>(
     sides.par_iter_mut().for_each(|side| {
         let width = side.len() / size;
         let mut side = MatMut::from_row_major_slice_mut(side, size, width);
-        solve_lower_triangular_in_place(lower, side.rb_mut(), Par::Seq);
-        solve_upper_triangular_in_place(lower.transpose(), side, Par::Seq);
+        T::solve_lower(lower, side.rb_mut());
+        T::solve_transposed(lower, side);
     });
     rhs.par_chunks_exact_mut(columns).enumerate().for_each(|(row, out)| {
         for (to, side) in out.chunks_mut(SIDES).zip(&sides) {
@@ -74,20 +64,17 @@ fn factor<T: Real>(a: &mut [T], size: usize, run: &Run) -> Result<()> {
         let (above, below) = a.split_at_mut(to * size);
         let mut corner =
             MatMut::from_row_major_slice_mut(&mut above[from * size..], width, size).subcols_mut(from, width);
-        let needed = cholesky_in_place_scratch::<T>(width, Par::Seq, Default::default());
-        let stack = &mut MemBuffer::new(needed);
-        cholesky_in_place(corner.rb_mut(), Default::default(), Par::Seq, MemStack::new(stack), Default::default())
-            .map_err(|_| {
-                Error::data(
-                    "a system of equations is not positive definite: raise the noise or the ridge, or scale the matrix",
-                )
-            })?;
+        T::factor(corner.rb_mut()).map_err(|_| {
+            Error::data(
+                "a system of equations is not positive definite: raise the noise or the ridge, or scale the matrix",
+            )
+        })?;
         let corner = corner.rb();
         // The panel below the corner, solved in place and copied out so that every strip can read all of it.
         below.par_chunks_mut(BLOCK * size).for_each(|strip| {
             let rows = strip.len() / size;
             let part = MatMut::from_row_major_slice_mut(strip, rows, size).subcols_mut(from, width);
-            solve_lower_triangular_in_place(corner, part.transpose_mut(), Par::Seq);
+            T::solve_lower(corner, part.transpose_mut());
         });
         panel.clear();
         panel.extend(below.chunks_exact(size).flat_map(|row| row[from..to].iter().copied()));
@@ -98,19 +85,8 @@ fn factor<T: Real>(a: &mut [T], size: usize, run: &Run) -> Result<()> {
             let mut strip = MatMut::from_row_major_slice_mut(strip, rows, size);
             let own = panel.subrows(first, rows);
             let left = strip.rb_mut().subcols_mut(to, first);
-            matmul(left, Accum::Add, own, panel.subrows(0, first).transpose(), -T::one_impl(), Par::Seq);
-            let diagonal = strip.subcols_mut(to + first, rows);
-            triangular_matmul(
-                diagonal,
-                BlockStructure::TriangularLower,
-                Accum::Add,
-                own,
-                BlockStructure::Rectangular,
-                own.transpose(),
-                BlockStructure::Rectangular,
-                -T::one_impl(),
-                Par::Seq,
-            );
+            T::subtract_product(left, own, panel.subrows(0, first).transpose());
+            T::subtract_square(strip.subcols_mut(to + first, rows), own);
         });
     }
     Ok(())

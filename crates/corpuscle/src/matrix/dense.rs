@@ -7,7 +7,8 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
-use faer::{Accum, MatMut, MatRef, Par};
+use corpuscle_dense::Real;
+use faer::{Accum, MatMut, MatRef};
 
 use super::Buffer;
 use crate::store::{StoreReader, StoreWriter};
@@ -181,7 +182,7 @@ impl Dense {
 /// One thread per product: callers split big products by rows over the run's workers, which keeps the sums, and so
 /// the bits, the same at any thread count, and keeps faer's own team out of rayon's way.
 fn product_into(to: MatMut<'_, f32>, left: MatRef<'_, f32>, right: MatRef<'_, f32>) {
-    faer::linalg::matmul::matmul(to, Accum::Replace, left, right, 1.0, Par::Seq);
+    f32::matmul(to, Accum::Replace, left, right, 1.0);
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! same sum in the same order, wherever its row stands, which the tests hold faer to. One row costs as much as a batch (a quarter of a
 //! millisecond for a layer of 200 × 1000); tried before: kernels of our own, in plain Rust a tenth as fast as faer.
 
-use faer::{Accum, MatMut, MatRef, Par};
+use corpuscle_dense::Real;
+use faer::{Accum, MatMut, MatRef};
 use rayon::prelude::*;
 
 use super::Dense;
@@ -76,7 +77,7 @@ fn in_batches(left: &Dense, factor: MatRef<'_, f32>, to: &mut Dense) {
 fn batch(left: &[f32], factor: MatRef<'_, f32>, to: &mut [f32]) {
     let left = MatRef::from_row_major_slice(left, BATCH, factor.nrows());
     let to = MatMut::from_row_major_slice_mut(to, BATCH, factor.ncols());
-    faer::linalg::matmul::matmul(to, Accum::Replace, left, factor, 1.0, Par::Seq);
+    f32::matmul(to, Accum::Replace, left, factor, 1.0);
 }
 
 #[cfg(test)]

@@ -5,11 +5,8 @@
 
 use std::ops::Range;
 
-use faer::diag::DiagMut;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt;
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use corpuscle_dense::{Real, symmetric_eigen};
+use faer::{Accum, Mat, MatMut, MatRef};
 use rayon::prelude::*;
 
 use super::Dense;
@@ -55,14 +52,7 @@ impl Small {
     /// The product `self · other`; the sizes must fit.
     pub(crate) fn times(&self, other: &Small) -> Small {
         let mut product = Small::zeros(self.rows, other.cols);
-        faer::linalg::matmul::matmul(
-            product.as_faer_mut(),
-            Accum::Replace,
-            self.as_faer(),
-            other.as_faer(),
-            1.0,
-            Par::Seq,
-        );
+        f64::matmul(product.as_faer_mut(), Accum::Replace, self.as_faer(), other.as_faer(), 1.0);
         product
     }
 
@@ -70,7 +60,7 @@ impl Small {
     pub(crate) fn transposed_times(&self, other: &Small) -> Small {
         let mut product = Small::zeros(self.cols, other.cols);
         let left = self.as_faer().transpose();
-        faer::linalg::matmul::matmul(product.as_faer_mut(), Accum::Replace, left, other.as_faer(), 1.0, Par::Seq);
+        f64::matmul(product.as_faer_mut(), Accum::Replace, left, other.as_faer(), 1.0);
         product
     }
 
@@ -100,17 +90,12 @@ impl Small {
             std::cmp::Ordering::Equal => self.row(row)[column] + shift,
             std::cmp::Ordering::Greater => self.row(row)[column],
         });
-        let needed = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Default::default());
-        let mut memory = MemBuffer::new(needed);
-        let stack = MemStack::new(&mut memory);
-        llt::factor::cholesky_in_place(factor.as_mut(), Default::default(), Par::Seq, stack, Default::default())
-            .map_err(|_| {
-                Error::data("a matrix to be inverted is singular: raise the shrinkage, or scale the values")
-            })?;
+        f64::factor(factor.as_mut()).map_err(|_| {
+            Error::data("a matrix to be inverted is singular: raise the shrinkage, or scale the values")
+        })?;
         let mut solution = Mat::<f64>::from_fn(size, right.cols, |row, column| right.row(row)[column]);
-        let needed = llt::solve::solve_in_place_scratch::<f64>(size, right.cols, Par::Seq);
-        let mut memory = MemBuffer::new(needed);
-        llt::solve::solve_in_place(factor.as_ref(), solution.as_mut(), Par::Seq, MemStack::new(&mut memory));
+        f64::solve_lower(factor.as_ref(), solution.as_mut());
+        f64::solve_transposed(factor.as_ref(), solution.as_mut());
         let mut result = Small::zeros(size, right.cols);
         for row in 0..size {
             result.row_mut(row).iter_mut().enumerate().for_each(|(column, to)| *to = solution[(row, column)]);
@@ -142,16 +127,8 @@ impl Small {
         }
         let mut values = vec![0.0; size];
         let mut vectors = Mat::<f64>::zeros(size, size);
-        let needed = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, Default::default());
-        self_adjoint_evd(
-            self.as_faer(),
-            DiagMut::from_slice_mut(&mut values),
-            Some(vectors.as_mut()),
-            Par::Seq,
-            MemStack::new(&mut MemBuffer::new(needed)),
-            Default::default(),
-        )
-        .map_err(|_| Error::data("an eigenvalue computation did not converge: scale the matrix to usual sizes"))?;
+        symmetric_eigen(self.as_faer(), &mut values, vectors.as_mut())
+            .map_err(|_| Error::data("an eigenvalue computation did not converge: scale the matrix to usual sizes"))?;
         values.reverse();
         let mut sorted = Small::zeros(size, size);
         for row in 0..size {
@@ -206,7 +183,7 @@ pub(crate) fn transposed_product(left: &Dense, right: &Dense, negative: usize) -
         };
         let (left, right) = (widen(left, true), widen(right, false));
         let left = left.as_faer().transpose();
-        faer::linalg::matmul::matmul(sum.as_faer_mut(), Accum::Add, left, right.as_faer(), 1.0, Par::Seq);
+        f64::matmul(sum.as_faer_mut(), Accum::Add, left, right.as_faer(), 1.0);
     })
 }
 
@@ -216,7 +193,7 @@ pub(crate) fn quick_transposed_product(left: &Dense, columns: Range<usize>, righ
     sum_over_rows(left.rows(), (columns.len(), right.cols()), |from, to, sum| {
         let mut part = Dense::zeros(columns.len(), right.cols());
         let (left, right) = (left.as_faer().get(from..to, columns.clone()), right.as_faer().get(from..to, ..));
-        faer::linalg::matmul::matmul(part.as_faer_mut(), Accum::Replace, left.transpose(), right, 1.0, Par::Seq);
+        f32::matmul(part.as_faer_mut(), Accum::Replace, left.transpose(), right, 1.0);
         sum.values.iter_mut().zip(part.values()).for_each(|(sum, &value)| *sum += f64::from(value));
     })
 }
@@ -239,10 +216,10 @@ pub(crate) fn weigh_rows(x: &Dense, factor: &Dense, weigh: impl Fn(usize, &mut [
                 let scores = &mut scores[..count * k];
                 let block = x.as_faer().get(from..from + count, ..);
                 let to = MatMut::from_row_major_slice_mut(scores, count, k);
-                faer::linalg::matmul::matmul(to, Accum::Replace, block, factor.as_faer(), 1.0, Par::Seq);
+                f32::matmul(to, Accum::Replace, block, factor.as_faer(), 1.0);
                 total += weigh(from, scores);
                 let weights = MatRef::from_row_major_slice(scores, count, k).transpose();
-                faer::linalg::matmul::matmul(part.as_faer_mut(), Accum::Replace, weights, block, 1.0, Par::Seq);
+                f32::matmul(part.as_faer_mut(), Accum::Replace, weights, block, 1.0);
                 sum.values.iter_mut().zip(part.values()).for_each(|(sum, &value)| *sum += f64::from(value));
             }
             (sum, total)
@@ -261,7 +238,7 @@ pub(crate) fn subtract_product(to: &mut Dense, left: &Dense, columns: Range<usiz
         let from = chunk * BLOCK;
         let to = MatMut::from_row_major_slice_mut(to, rows, width);
         let left = left.as_faer().get(from..from + rows, columns.clone());
-        faer::linalg::matmul::matmul(to, Accum::Add, left, factor.as_faer(), -1.0, Par::Seq);
+        f32::matmul(to, Accum::Add, left, factor.as_faer(), -1.0);
     });
 }
 
@@ -274,7 +251,7 @@ pub(crate) fn tall_product(left: &Dense, factor: &Dense) -> Dense {
         let from = chunk * BLOCK;
         let to = MatMut::from_row_major_slice_mut(to, rows, width);
         let left = left.as_faer().get(from..from + rows, ..factor.rows());
-        faer::linalg::matmul::matmul(to, Accum::Replace, left, factor.as_faer(), 1.0, Par::Seq);
+        f32::matmul(to, Accum::Replace, left, factor.as_faer(), 1.0);
     });
     product
 }
@@ -291,7 +268,7 @@ pub(crate) fn multiply_in_place(mut matrix: Dense, factor: &Dense) -> Result<Den
             let rows = chunk.len() / width;
             let to = MatMut::from_row_major_slice_mut(&mut scratch[..rows * kept], rows, kept);
             let from = MatRef::from_row_major_slice(chunk, rows, width);
-            faer::linalg::matmul::matmul(to, Accum::Replace, from, factor.as_faer(), 1.0, Par::Seq);
+            f32::matmul(to, Accum::Replace, from, factor.as_faer(), 1.0);
             for (to, from) in chunk.chunks_exact_mut(width).zip(scratch.chunks_exact(kept)) {
                 to[..kept].copy_from_slice(from);
             }
@@ -332,7 +309,7 @@ pub(crate) fn centred_scatter(matrix: &Dense, columns: Range<usize>, centre: &[f
             let right = MatRef::from_row_major_slice(&centred[..rows * end], rows, end);
             let left = right.subcols(first, strip).transpose();
             let to = MatMut::from_row_major_slice_mut(&mut product, strip, end);
-            faer::linalg::matmul::matmul(to, Accum::Replace, left, right, 1.0, Par::Seq);
+            f32::matmul(to, Accum::Replace, left, right, 1.0);
             for (out, product) in out.chunks_exact_mut(size).zip(product.chunks_exact(end)) {
                 out.iter_mut().zip(product).for_each(|(sum, &value)| *sum += f64::from(value));
             }

@@ -68,9 +68,11 @@ impl Topic {
 }
 
 /// The recipe that finds topics where nobody says another: `count` of them, or as many as `dirichlet` finds by default.
+///
+/// The list of SMART has contractions (`it's`, `don't`), which the English one lacks and which topics would be full of.
 pub fn usual_recipe(count: Option<usize>) -> String {
     let count = count.unwrap_or(DirichletParams::default().topics);
-    format!("words(stop=english, min_length=3) | dirichlet({count})")
+    format!("words(stop=smart, min_length=3) | dirichlet({count})")
 }
 
 /// Every topic with its `words` most probable words, heaviest topic first.

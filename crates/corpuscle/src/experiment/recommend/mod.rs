@@ -75,6 +75,17 @@ impl Default for RecommendParams {
     }
 }
 
+/// Why the winner is the one taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenFor {
+    /// It has the highest mean.
+    Highest,
+    /// It has several views of the texts and is not clearly behind the highest, which so few labels do not tell from it.
+    Steady,
+    /// It has the highest mean of those whose model could be fitted in the time that was left.
+    InTime,
+}
+
 /// What was tried and what came out best.
 #[derive(Debug, Clone)]
 pub struct Recommendation {
@@ -88,6 +99,8 @@ pub struct Recommendation {
     pub folds: usize,
     /// How many of them are of the first round, in which every document is tested once at most.
     pub first_round: usize,
+    /// Why the winner was taken.
+    pub taken_for: TakenFor,
     winner: usize,
 }
 
@@ -192,6 +205,7 @@ pub fn recommend(
         setting,
         folds: 0,
         first_round: 0,
+        taken_for: TakenFor::Highest,
         winner: 0,
     };
     if labelled < FEWEST || labels.n_classes() < 2 {
@@ -221,7 +235,13 @@ pub fn recommend(
         of(&|index| bench.is_vote(index)).or_else(|| of(&|index| found.standings[index].recipe == NAMED))
     };
     let few = bench.few() && found.objective == Objective::Accuracy;
-    found.winner = few.then(steadier).flatten().unwrap_or(best);
+    let steady = few.then(steadier).flatten();
+    found.winner = steady.unwrap_or(best);
+    found.taken_for = match found.runner_up().is_some_and(|second| found.behind(second) < 0.0) {
+        false => TakenFor::Highest,
+        true if steady.is_some_and(|steady| steady != best) => TakenFor::Steady,
+        true => TakenFor::InTime,
+    };
     if found.is_measured(found.winner) {
         found.standings[found.winner].fate = Fate::Finished;
     }
@@ -245,6 +265,7 @@ mod tests {
         assert_eq!((found.setting, found.folds, found.first_round), (Setting::ManyLabels, 9, 3));
         let best = found.mean(found.winner()).unwrap();
         assert!(best > 0.6, "{best}");
+        assert_eq!(found.taken_for, TakenFor::Highest);
         if let Some(second) = found.runner_up() {
             assert!(found.mean(second).unwrap() <= best);
             let (test, corrected) = found.tests()[second].unwrap();
@@ -270,6 +291,7 @@ mod tests {
             setting: Setting::FewLabels,
             folds: 5,
             first_round: 5,
+            taken_for: TakenFor::Highest,
             winner: 0,
         };
         // Two standard errors of 60 % over 100 documents are 9.8 points.
