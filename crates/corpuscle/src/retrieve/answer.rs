@@ -186,7 +186,7 @@ fn probabilities(
     let weights: f64 = found.iter().map(|found| found.weight).sum();
     let mut terms = Vec::with_capacity(found.len());
     for found in found {
-        let everywhere = found.occurrences as f64 / tokens;
+        let everywhere = found.occurs.occurrences as f64 / tokens;
         let of_vectors = vectors.probabilities(&found.term)?;
         let one = |(document, row): (&Mixed, &Option<usize>)| {
             let length = f64::from(searcher.length(document.ranked.place));
@@ -208,7 +208,7 @@ fn probabilities(
 
 /// How often a document holds a term.
 pub(super) fn count_in(found: &Found, place: Place) -> u32 {
-    let Some(list) = found.lists.get(place.segment as usize) else { return 0 };
+    let Some(list) = found.occurs.lists.get(place.segment as usize) else { return 0 };
     list.docs.binary_search(&place.doc).map_or(0, |at| list.counts[at])
 }
 

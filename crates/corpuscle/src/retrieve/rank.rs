@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::searcher::{Found, Place, Postings, Searcher};
+use super::searcher::{Found, Place, Postings, Scratch, Searcher};
 use crate::params::Checks;
 use crate::{Result, Run};
 
@@ -102,7 +102,7 @@ pub(super) struct Ranked {
 impl Scorer {
     pub(super) fn new(ranking: Ranking, form: Form, found: &[Found], searcher: &Searcher) -> Self {
         let (documents, tokens) = (searcher.documents() as f64, searcher.tokens() as f64);
-        let background = found.iter().map(|found| found.weight * found.occurrences as f64 / tokens).sum();
+        let background = found.iter().map(|found| found.weight * found.occurs.occurrences as f64 / tokens).sum();
         let weights = found.iter().map(|found| found.weight).sum();
         Scorer { ranking, form, documents, tokens, mean_length: tokens / documents, weights, background }
     }
@@ -110,8 +110,8 @@ impl Scorer {
     /// What a term adds to a document of so many tokens that holds it so often.
     pub(super) fn part(&self, found: &Found) -> impl Fn(u32, u32) -> f64 + use<> {
         let (scorer, weight) = (*self, found.weight);
-        let n = found.documents as f64;
-        let share = found.occurrences as f64 / self.tokens;
+        let n = found.occurs.documents as f64;
+        let share = found.occurs.occurrences as f64 / self.tokens;
         // What does not depend on the document is worked out once.
         let constant = match (self.ranking, self.form) {
             (Ranking::Bm25 { k1, .. }, _) => weight * (1.0 + (self.documents - n + 0.5) / (n + 0.5)).ln() * (k1 + 1.0),
@@ -148,13 +148,7 @@ impl Scorer {
 pub(super) struct Scores<'a> {
     searcher: &'a Searcher,
     scorer: Scorer,
-    segments: Vec<OfSegment>,
-}
-
-/// A number for each document of a segment, NaN for those that were not touched, and which were.
-struct OfSegment {
-    values: Vec<f64>,
-    touched: Vec<u32>,
+    segments: Vec<Scratch>,
 }
 
 impl Searcher {
@@ -162,13 +156,18 @@ impl Searcher {
     pub(super) fn score(&self, scorer: &Scorer, found: &[Found], run: &Run) -> Scores<'_> {
         let one = |&number: &usize| {
             let segment = &self.segments[number];
-            let most =
-                found.iter().map(|found| found.lists[number].docs.len()).sum::<usize>().min(segment.lengths.len());
-            let (mut values, mut touched) = (segment.scratch(), vec![0u32; most + 1]);
+            let most = found
+                .iter()
+                .map(|found| found.occurs.lists[number].docs.len())
+                .sum::<usize>()
+                .min(segment.lengths.len());
+            let mut scratch = segment.scratch();
+            let Scratch { values, touched } = &mut scratch;
+            touched.resize(most + 1, 0);
             let mut met = 0;
             for found in found {
                 let part = scorer.part(found);
-                let Postings { docs, counts } = &found.lists[number];
+                let Postings { docs, counts } = &found.occurs.lists[number];
                 for (&doc, &count) in docs.iter().zip(counts) {
                     let (score, length) = (&mut values[doc as usize], segment.lengths[doc as usize]);
                     let part = part(count, length);
@@ -181,7 +180,7 @@ impl Searcher {
                 }
             }
             touched.truncate(met);
-            OfSegment { values, touched }
+            scratch
         };
         let segments = self.each(&self.numbers(), run, one);
         Scores { searcher: self, scorer: *scorer, segments }
@@ -203,7 +202,7 @@ impl Scores<'_> {
         }
         let one = |&number: &usize| {
             let segment = &self.searcher.segments[number];
-            let OfSegment { values, touched } = &self.segments[number];
+            let Scratch { values, touched } = &self.segments[number];
             let most = count.saturating_mul(2).max(64);
             // Whoever is below the last of the best so far cannot be one of them.
             let (mut best, mut least) = (Vec::new(), f64::NEG_INFINITY);
@@ -232,9 +231,8 @@ impl Scores<'_> {
 impl Drop for Scores<'_> {
     /// Gives the memory back for the next query, with nothing touched.
     fn drop(&mut self) {
-        for (segment, OfSegment { values, touched }) in self.searcher.segments.iter().zip(&mut self.segments) {
-            touched.iter().for_each(|&doc| values[doc as usize] = f64::NAN);
-            segment.give_back(std::mem::take(values));
+        for (segment, scratch) in self.searcher.segments.iter().zip(&mut self.segments) {
+            segment.give_back(std::mem::take(scratch));
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What is committed in an index, ready to be searched.
 
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use hashbrown::HashTable;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tantivy::columnar::StrColumn;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
@@ -26,6 +28,8 @@ const READ_BY_ONE: usize = 64;
 const SMALL: u64 = 50_000;
 /// Documents that stay cut into words.
 const CACHED_TERMS: usize = 4096;
+/// Postings that stay unpacked, 8 bytes each: those of the terms asked for first.
+const CACHED_POSTINGS: usize = 2_000_000;
 
 /// Terms of a document with their counts.
 type TermCounts = Vec<(String, f64)>;
@@ -42,6 +46,15 @@ pub struct Searcher {
     frequencies: Mutex<FxHashMap<String, u64>>,
     /// The terms of documents that feedback asked for.
     cut: Mutex<FxHashMap<Place, Arc<TermCounts>>>,
+    /// Terms that queries asked for.
+    asked: Mutex<Asked>,
+}
+
+/// Where terms occur, unpacked.
+#[derive(Default)]
+struct Asked {
+    terms: FxHashMap<String, Arc<Occurs>>,
+    postings: usize,
 }
 
 impl std::fmt::Debug for Searcher {
@@ -65,20 +78,32 @@ pub(super) struct Segment {
     pub(super) lengths: Vec<u32>,
     /// When each document came in.
     pub(super) numbers: Vec<u64>,
-    /// Memory of queries before, a NaN for each document: filling eight bytes for each of a million would take most of a query's time.
-    scratch: Mutex<Vec<Vec<f64>>>,
+    /// Memory of queries before.
+    scratch: Mutex<Vec<Scratch>>,
+}
+
+/// What a query needs for the documents of a segment.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// A number for each document, NaN for those that were not touched: to fill eight bytes for each of a million would take most of a
+    /// query's time.
+    pub(super) values: Vec<f64>,
+    /// Which were touched.
+    pub(super) touched: Vec<u32>,
 }
 
 impl Segment {
-    /// A NaN for each document.
-    pub(super) fn scratch(&self) -> Vec<f64> {
+    /// Scratch in which nothing was touched.
+    pub(super) fn scratch(&self) -> Scratch {
         let kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| vec![f64::NAN; self.lengths.len()])
+        kept.unwrap_or_else(|| Scratch { values: vec![f64::NAN; self.lengths.len()], touched: Vec::new() })
     }
 
-    /// Takes such memory back.
-    pub(super) fn give_back(&self, values: Vec<f64>) {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+    /// Takes it back.
+    pub(super) fn give_back(&self, mut scratch: Scratch) {
+        let Scratch { values, touched } = &mut scratch;
+        touched.iter().for_each(|&doc| values[doc as usize] = f64::NAN);
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 
     /// The place of an id among those of the segment.
@@ -126,17 +151,23 @@ pub(super) struct Postings {
     pub(super) counts: Vec<u32>,
 }
 
-/// A term of a query with its postings.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) term: String,
-    pub(super) weight: f64,
+/// Where a term occurs.
+#[derive(Debug)]
+pub(super) struct Occurs {
     /// One list for each segment.
     pub(super) lists: Vec<Postings>,
     /// Documents that hold it.
     pub(super) documents: u64,
     /// How often it occurs in all of them.
     pub(super) occurrences: u64,
+}
+
+/// A term of a query with its postings.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) term: String,
+    pub(super) weight: f64,
+    pub(super) occurs: Arc<Occurs>,
 }
 
 impl Searcher {
@@ -170,8 +201,8 @@ impl Searcher {
         }
         let words = index.about().words.clone();
         let cutter = Cutter::new(&words)?;
-        let (frequencies, cut) = (Mutex::default(), Mutex::default());
-        Ok(Searcher { fields: index.fields, words, cutter, segments, documents, tokens, frequencies, cut })
+        let (frequencies, cut, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Searcher { fields: index.fields, words, cutter, segments, documents, tokens, frequencies, cut, asked })
     }
 
     /// Does the work of a query: on the workers of `run`, or here where there are few documents.
@@ -205,13 +236,15 @@ impl Searcher {
     /// The terms of a text as the index knows them, each once with how often it occurs, in the order they come.
     pub fn terms_of(&self, text: &str) -> Result<Vec<(String, f64)>> {
         let mut terms: Vec<(String, f64)> = Vec::new();
-        let mut places: FxHashMap<String, usize> = FxHashMap::default();
+        let mut places: HashTable<usize> = HashTable::new();
         for word in self.cutter.terms(text) {
-            match places.get(&word) {
+            let hash = FxBuildHasher.hash_one(word.as_str());
+            match places.find(hash, |&place| terms[place].0 == word) {
                 Some(&place) => terms[place].1 += 1.0,
                 None => {
-                    places.insert(word.clone(), terms.len());
                     terms.push((word, 1.0));
+                    places
+                        .insert_unique(hash, terms.len() - 1, |&place| FxBuildHasher.hash_one(terms[place].0.as_str()));
                 }
             }
         }
@@ -268,13 +301,30 @@ impl Searcher {
     pub(super) fn find(&self, query: &[(String, f64)], run: &Run) -> Result<Vec<Found>> {
         let one = |(term, weight): &(String, f64)| -> Result<Found> {
             run.check()?;
-            let lists = self.segments.iter().map(|segment| self.postings(segment, term)).collect::<Result<Vec<_>>>()?;
-            let documents = lists.iter().map(|list| list.docs.len() as u64).sum();
-            let occurrences = lists.iter().flat_map(|list| &list.counts).map(|&count| u64::from(count)).sum();
-            Ok(Found { term: term.clone(), weight: *weight, lists, documents, occurrences })
+            Ok(Found { term: term.clone(), weight: *weight, occurs: self.occurs(term)? })
         };
         let found: Result<Vec<Found>> = self.each(query, run, one).into_iter().collect();
-        Ok(found?.into_iter().filter(|found| found.occurrences > 0 && found.weight != 0.0).collect())
+        Ok(found?.into_iter().filter(|found| found.occurs.occurrences > 0 && found.weight != 0.0).collect())
+    }
+
+    /// Where a term occurs. Finding it in the dictionaries and unpacking its postings takes most of a query on a small index, and terms come
+    /// again, so lists are kept.
+    fn occurs(&self, term: &str) -> Result<Arc<Occurs>> {
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = asked().terms.get(term) {
+            return Ok(Arc::clone(known));
+        }
+        let lists = self.segments.iter().map(|segment| self.postings(segment, term)).collect::<Result<Vec<_>>>()?;
+        let documents: usize = lists.iter().map(|list| list.docs.len()).sum();
+        let occurrences = lists.iter().flat_map(|list| &list.counts).map(|&count| u64::from(count)).sum();
+        let occurs = Arc::new(Occurs { lists, documents: documents as u64, occurrences });
+        let mut asked = asked();
+        // A word that occurs nowhere counts too, or made-up ones would fill the memory.
+        let room = asked.postings + documents + term.len() + 1;
+        if room <= CACHED_POSTINGS && asked.terms.insert(term.to_string(), Arc::clone(&occurs)).is_none() {
+            asked.postings = room;
+        }
+        Ok(occurs)
     }
 
     /// How often each term occurs in the whole collection.

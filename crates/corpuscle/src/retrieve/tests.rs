@@ -196,6 +196,23 @@ fn answers_do_not_depend_on_threads_or_batches() {
 }
 
 #[test]
+fn what_is_kept_of_one_query_does_not_change_the_next() {
+    let (_folder, index) = indexed(&documents());
+    let queries =
+        ["the app crashes when I log in", "invoice invoice refund", "the invoice of the app", "nowhere-at-all", ""];
+    let kept = index.searcher().unwrap();
+    for round in 0..2 {
+        for query in queries {
+            for ranking in [Ranking::BM25, Ranking::DIRICHLET] {
+                let how = Search { ranking, ..Search::default() };
+                let ids = |searcher: &Searcher| searcher.ids(query, &how, None, 50, &run()).unwrap();
+                assert_eq!(ids(&kept), ids(&index.searcher().unwrap()), "{query}, round {round}");
+            }
+        }
+    }
+}
+
+#[test]
 fn vectors_come_in_by_their_share() {
     let documents = documents();
     let (_folder, index) = indexed(&documents);

@@ -3,6 +3,8 @@
 //! What [`super::builder`] makes of a collection with numbers, distinct word by distinct word, is made here with strings, for one text
 //! alone and for tests to compare with.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::WordsParams;
 use super::filter::Filter;
 use super::marks::{ends_clause, is_negation, positions, write_negated};
@@ -66,23 +68,29 @@ impl OneText {
     }
 }
 
-/// Cuts one text after the other into terms; what does not change from text to text (a table of stop words) is made once.
+/// Cuts one text after the other into terms; what does not change from text to text (a table of stop words) is made once, and
+/// buffers are kept for the next.
 pub(crate) struct Cutter {
     params: WordsParams,
     filter: Filter,
+    idle: Mutex<Vec<OneText>>,
 }
 
 impl Cutter {
     /// A cutter of texts into the terms of `params`, views left aside.
     pub(crate) fn new(params: &WordsParams) -> Result<Self> {
         params.check()?;
-        Ok(Cutter { params: params.alone(), filter: Filter::new(params) })
+        Ok(Cutter { params: params.alone(), filter: Filter::new(params), idle: Mutex::default() })
     }
 
     /// The terms of a text.
     pub(crate) fn terms(&self, text: &str) -> Vec<String> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle().pop();
+        let mut reader = kept.unwrap_or_else(|| OneText::new(&self.params));
         let mut terms = Vec::new();
-        OneText::new(&self.params).read(text, &self.filter, |term| terms.push(term.to_string()));
+        reader.read(text, &self.filter, |term| terms.push(term.to_string()));
+        idle().push(reader);
         terms
     }
 }
