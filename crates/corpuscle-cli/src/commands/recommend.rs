@@ -133,7 +133,7 @@ fn reason(fate: &Fate, folds: usize) -> String {
     match fate {
         Fate::Finished => String::new(),
         Fate::Dropped => format!("clearly behind after {folds} folds"),
-        Fate::TooSlow(_) if folds > 0 => format!("left at {folds} folds, the time going to better ones"),
+        Fate::TooSlow(_) if folds > 0 => format!("left at {folds} folds for want of time"),
         Fate::TooSlow(seconds) => format!("skipped, one fold takes about {seconds:.1} s and there is no time for it"),
         Fate::NotTried => "skipped, no time left".to_string(),
         Fate::TooFewDocuments(labelled) => format!("not compared, {labelled} labelled documents are too few"),
@@ -180,7 +180,7 @@ fn verdict(found: &Recommendation, budget: Duration) -> String {
         found.objective.name(),
         found.folds
     );
-    if let (Some(second), TakenFor::Steady | TakenFor::InTime) = (found.runner_up(), found.taken_for) {
+    if let (Some(second), TakenFor::Steady | TakenFor::InTime) = (found.passed_over(), found.taken_for) {
         let (before, points) = (&found.standings[second].recipe, -100.0 * found.behind(second));
         return match found.taken_for {
             TakenFor::Steady => format!(

@@ -31,6 +31,10 @@ const CALIBRATION: f64 = 2.0;
 /// The same for one that trains itself, which it does in every fold.
 const CALIBRATION_OF_SELF_TRAINING: f64 = 4.0;
 
+/// The share of the whole time by which a model may be reckoned to come late. Reckoning is rough, and the others may have used some of its
+/// time; a comparison whose winner is not taken for the sake of seconds was for nothing.
+const LATE: f64 = 0.25;
+
 /// The longest time anything is waited for, a month.
 const LONGEST: f64 = 2.6e6;
 
@@ -287,5 +291,9 @@ impl Referee for Bench<'_> {
         let shared = self.shared(candidate).filter(|_| !self.lends);
         let shared = shared.map_or(0.0, |known| self.represented[known].seconds);
         shared + fold.max(self.alone[candidate]) * calibration * folds / (folds - 1.0).max(1.0)
+    }
+
+    fn in_time(&self, candidate: usize, fold: f64) -> bool {
+        self.whole_fit(candidate, fold) <= self.left() + LATE * self.seconds
     }
 }

@@ -79,6 +79,8 @@ pub(super) trait Referee {
     fn spares(&self, candidate: usize, folds: usize) -> bool;
     /// Seconds to fit a candidate on everything when one fold takes `fold` seconds.
     fn whole_fit(&self, candidate: usize, fold: f64) -> f64;
+    /// Whether a candidate could still be fitted on everything in time; who cannot will not win, for time only gets less.
+    fn in_time(&self, candidate: usize, fold: f64) -> bool;
     /// Candidates that the best ones so far, the best first, give rise to, each with the seconds a fold of it may take.
     fn newcomers(&mut self, standings: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>>;
 }
@@ -126,7 +128,7 @@ pub(super) fn contest(
                 // The first one is what all others are measured by; how it scales is not known yet.
                 let first = sample.filter(|_| candidate == 0).unwrap_or(0.0);
                 let fold = fold.unwrap_or(first);
-                let leader = leader(standings).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold));
+                let leader = leader(standings, referee).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold));
                 match fold + referee.whole_fit(candidate, fold).max(leader) > referee.left() {
                     true => Fate::TooSlow(fold),
                     false => {
@@ -205,7 +207,7 @@ fn join(
 
 /// Seconds that may be spent before the model of the best so far has to be fitted.
 fn spare(standings: &[Standing], referee: &impl Referee) -> f64 {
-    referee.left() - leader(standings).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold))
+    referee.left() - leader(standings, referee).map_or(0.0, |(leader, fold)| referee.whole_fit(leader, fold))
 }
 
 /// One more fold.
@@ -229,18 +231,31 @@ fn step(standings: &mut [Standing], candidate: usize, fold: usize, referee: &mut
     }
 }
 
-/// The best candidate so far and the seconds of its fold; its fit on everything must stay possible.
-fn leader(standings: &[Standing]) -> Option<(usize, f64)> {
-    let tried = (0..standings.len()).filter(|&index| !standings[index].folds.is_empty());
+/// The best candidate so far and the seconds of its fold; its fit on everything must stay possible. One that was left because it no longer
+/// is possible needs no time kept for it.
+fn leader(standings: &[Standing], referee: &impl Referee) -> Option<(usize, f64)> {
+    let fold = |index: usize| standings[index].fold_seconds.unwrap_or(0.0);
+    let can_win =
+        |index: usize| !matches!(standings[index].fate, Fate::TooSlow(_)) || referee.in_time(index, fold(index));
+    let tried = (0..standings.len()).filter(|&index| !standings[index].folds.is_empty() && can_win(index));
     let best =
         tried.reduce(|best, index| if standings[index].mean(1) > standings[best].mean(1) { index } else { best })?;
-    Some((best, standings[best].fold_seconds.unwrap_or(0.0)))
+    Some((best, fold(best)))
 }
 
-/// Those that go into the next round, the best first. When there is no time for all, the slowest of the worse half that are not near the
+/// Those that go into the next round, the best first. Who could not be fitted in time any more goes first. When there is no time for all, the slowest of the worse half that are not near the
 /// leader stay behind; with fewer than two, nobody is left to be told from and nobody goes on.
 fn drop_the_slow(standings: &mut [Standing], done: usize, referee: &impl Referee) -> Vec<usize> {
     let mut alive = ranked(standings, done);
+    let in_time = |index: &usize| referee.in_time(*index, standings[*index].fold_seconds.unwrap_or(0.0));
+    let (could_win, too_late): (Vec<usize>, Vec<usize>) = alive.iter().copied().partition(in_time);
+    if could_win.len() >= 2 {
+        // The time of their folds is worth more to those who can still win.
+        alive = could_win;
+        for index in too_late {
+            standings[index].fate = Fate::TooSlow(standings[index].fold_seconds.unwrap_or(0.0));
+        }
+    }
     let may_stay = referee.few() || referee.tested(done + 1) == referee.tested(done);
     let near = if may_stay { near_the_leader(standings, done, referee) } else { f64::INFINITY };
     while alive.len() >= 2 {
@@ -317,6 +332,8 @@ mod tests {
         few: bool,
         /// A candidate that stays, and for how many folds.
         spared: Option<(usize, usize)>,
+        /// Seconds by which a model may be late.
+        late: f64,
     }
 
     impl Referee for Made {
@@ -362,6 +379,10 @@ mod tests {
             2.0 * fold
         }
 
+        fn in_time(&self, candidate: usize, fold: f64) -> bool {
+            self.whole_fit(candidate, fold) <= self.left + self.late
+        }
+
         fn newcomers(&mut self, _: &[Standing], best: &[usize]) -> Result<Vec<(String, f64)>> {
             let Some(vote) = self.vote else { return Ok(Vec::new()) };
             self.candidates.push(vote);
@@ -388,6 +409,7 @@ mod tests {
             stuck: None,
             few: false,
             spared: None,
+            late: f64::INFINITY,
         }
     }
 
@@ -455,6 +477,18 @@ mod tests {
     fn a_slow_one_does_not_hold_up_the_others() {
         let (standings, done, _) = hold(&[(0.80, 1.0), (0.81, 1.0), (0.805, 6.0)], 25.0);
         assert!(done == 5 && matches!(standings[2].fate, Fate::TooSlow(_)), "{done}: {standings:?}");
+    }
+
+    #[test]
+    fn the_best_that_could_not_be_fitted_in_time_leaves_its_time_to_the_others() {
+        // Told 4 s, a fold of the leader takes 8. Then 12 s are left, too few for its model (16 s): a further round of it is of no use.
+        let three = [(0.80, 1.0), (0.81, 1.0), (0.85, 8.0)];
+        for (late, folds) in [(0.0, 5), (10.0, 1)] {
+            let (standings, done, left) = hold_by(Made { late, worse_than_told: 2.0, ..made(&three, 22.0) });
+            assert_eq!((done, standings[2].folds.len()), (folds, 1), "{standings:?}");
+            assert_eq!(matches!(standings[2].fate, Fate::TooSlow(_)), late == 0.0);
+            assert!(left >= 2.0);
+        }
     }
 
     #[test]

@@ -54,10 +54,6 @@ const FEW_FOR_ONE_ROUND: usize = 3000;
 /// Labelled documents below which folds do not tell candidates apart that are not clearly behind the best.
 const FEW_FOR_A_CHOICE: usize = 300;
 
-/// The share of the whole time by which a model may be reckoned to come late. Reckoning is rough, and the others may have used some of its
-/// time; a comparison whose winner is not taken for the sake of seconds was for nothing.
-const LATE: f64 = 0.25;
-
 /// How long to look, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecommendParams {
@@ -146,11 +142,17 @@ impl Recommendation {
         tests.into_iter().map(|test| test.and_then(|test| Some((test, corrected.next()?)))).collect()
     }
 
-    /// The best of those measured whose `fit` takes no more than the seconds that are `left`: one too slow for one more fold may be quick enough
-    /// for a model. Where none is, the finisher that is fitted most quickly.
-    fn best_within(&self, left: f64, fit: impl Fn(usize) -> f64) -> usize {
+    /// The best of the other candidates that were measured on all the winner's folds and have a higher mean than it.
+    pub fn passed_over(&self) -> Option<usize> {
+        let others = (0..self.standings.len()).filter(|&index| self.is_measured(index) && self.behind(index) < 0.0);
+        others.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best })
+    }
+
+    /// The best of those measured that are `in_time`: one too slow for one more fold may be quick enough for a model. Where none is, the
+    /// finisher whose `fit` takes the fewest seconds.
+    fn best_within(&self, in_time: impl Fn(usize) -> bool, fit: impl Fn(usize) -> f64) -> usize {
         let all = 0..self.standings.len();
-        let in_time = all.clone().filter(|&index| self.is_measured(index) && fit(index) <= left);
+        let in_time = all.clone().filter(|&index| self.is_measured(index) && in_time(index));
         let best = in_time.reduce(|best, index| if self.mean(index) > self.mean(best) { index } else { best });
         let quickest = || all.filter(|&index| self.is_finisher(index)).min_by(|&a, &b| fit(a).total_cmp(&fit(b)));
         best.or_else(quickest).unwrap_or(0)
@@ -225,19 +227,19 @@ pub fn recommend(
     let mut bench = Bench::new(documents, &labels, folds, &recipes, params, run)?;
     found.folds = run.watch("recommend", None, || contest::contest(&mut found.standings, rounds, &mut bench, watch))?;
     found.first_round = found.folds.min(params.folds);
-    let fit = |index: usize| bench.whole_fit(index, found.standings[index].fold_seconds.unwrap_or(0.0));
-    let left = bench.left() + LATE * params.budget.as_secs_f64();
-    let best = found.best_within(left, fit);
+    let fold = |index: usize| found.standings[index].fold_seconds.unwrap_or(0.0);
+    let in_time = |index: usize| bench.in_time(index, fold(index));
+    let best = found.best_within(in_time, |index| bench.whole_fit(index, fold(index)));
     let steadier = || {
         let tested = bench.tested(found.folds);
         let of =
-            |steady: &dyn Fn(usize) -> bool| found.steadiest(best, tested, |index| steady(index) && fit(index) <= left);
+            |steady: &dyn Fn(usize) -> bool| found.steadiest(best, tested, |index| steady(index) && in_time(index));
         of(&|index| bench.is_vote(index)).or_else(|| of(&|index| found.standings[index].recipe == NAMED))
     };
     let few = bench.few() && found.objective == Objective::Accuracy;
     let steady = few.then(steadier).flatten();
     found.winner = steady.unwrap_or(best);
-    found.taken_for = match found.runner_up().is_some_and(|second| found.behind(second) < 0.0) {
+    found.taken_for = match found.passed_over().is_some() {
         false => TakenFor::Highest,
         true if steady.is_some_and(|steady| steady != best) => TakenFor::Steady,
         true => TakenFor::InTime,
@@ -304,12 +306,17 @@ mod tests {
         // The first takes too long to be fitted. The second was too slow for another fold, and is still better than what is left.
         found.standings[1].fate = Fate::TooSlow(2.0);
         let fit = |index: usize| [50.0, 8.0, 8.0, 1.0][index];
-        assert_eq!(found.best_within(100.0, fit), 0);
-        assert_eq!(found.best_within(10.0, fit), 1);
-        assert_eq!(found.best_within(2.0, fit), 3);
-        assert_eq!(found.best_within(0.0, fit), 3);
+        let best_within = |found: &Recommendation, left: f64| found.best_within(|index| fit(index) <= left, fit);
+        assert_eq!(best_within(&found, 100.0), 0);
+        assert_eq!(best_within(&found, 10.0), 1);
+        assert_eq!(best_within(&found, 2.0), 3);
+        assert_eq!(best_within(&found, 0.0), 3);
+        assert_eq!(found.passed_over(), None);
+        found.winner = 3;
+        assert_eq!(found.passed_over(), Some(0));
+        found.winner = 0;
         found.standings[1].folds.pop();
-        assert_eq!(found.best_within(10.0, fit), 3);
+        assert_eq!(best_within(&found, 10.0), 3);
     }
 
     #[test]
