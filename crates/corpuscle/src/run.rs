@@ -168,6 +168,11 @@ impl Run {
         }
     }
 
+    /// How many bytes of shared work are remembered.
+    pub fn remembered_bytes(&self) -> usize {
+        self.shared.as_ref().map_or(0, |shared| shared.bytes())
+    }
+
     /// Seconds that shared work would have taken had it been done again.
     pub fn saved_seconds(&self) -> f64 {
         self.shared.as_ref().map_or(0.0, |shared| shared.saved_seconds())

@@ -6,11 +6,11 @@
 //! labels where a stage learns from them), and hands it out again when the same is asked for. Keys are SHA-256 of the
 //! contents, so a hit is the same work and not work that looks alike.
 //!
-//! At most a gigabyte is remembered. What goes first is what is cheapest to do again for the room it takes and was not asked for of
-//! late (GreedyDual-Size: Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997): word vectors that took minutes
-//! outlast matrices that took a second and are ten times as large. The seconds spent on a remembered result are
-//! counted as saved for whoever is handed it, so that the time of a recipe can be told as if it had done everything
-//! itself.
+//! At most a gigabyte is remembered, matrices and the models that made them. What goes first is what is cheapest to do
+//! again for the room it takes and was not asked for of late (GreedyDual-Size: Cao and Irani, Cost-Aware WWW Proxy Caching
+//! Algorithms, USITS 1997): word vectors that took minutes outlast matrices that took a second and are ten times as large.
+//! The seconds spent on a remembered result are counted as saved for whoever is handed it, so that the time of a recipe can
+//! be told as if it had done everything itself.
 //!
 //! ```
 //! use corpuscle::{Key, Run};
@@ -176,10 +176,18 @@ impl Shared {
         let value = Arc::new(work()?);
         // What this work was itself handed counts as part of it.
         let seconds = started.elapsed().as_secs_f64() + self.saved_seconds() - saved;
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let (bytes, worth) = (bytes(&value), 0.0);
-        entries.insert(key, Entry { value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>, seconds, bytes, worth });
+        let entry = Entry {
+            value: Arc::clone(&value) as Arc<dyn Any + Send + Sync>,
+            seconds,
+            bytes: bytes(&value),
+            worth: 0.0,
+        };
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
         Ok(value)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
     pub(crate) fn saved_seconds(&self) -> f64 {

@@ -77,6 +77,13 @@ impl StoreWriter {
         StoreWriter { measures: true, ..Self::default() }
     }
 
+    /// How many bytes the arrays take that `save` puts into a store.
+    pub(crate) fn bytes_of(save: impl FnOnce(&mut StoreWriter) -> Result<()>) -> Result<usize> {
+        let mut store = StoreWriter::measuring();
+        save(&mut store)?;
+        Ok(store.entries.values().map(Entry::size).sum())
+    }
+
     /// Runs `write` with every name put under `name/`.
     pub fn scope<R>(&mut self, name: &str, write: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.prefix.len();

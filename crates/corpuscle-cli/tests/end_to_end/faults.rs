@@ -22,7 +22,7 @@ fn broken_data_is_named_with_file_line_and_reason() {
     place.write("empty.jsonl", "");
     place.write("field.jsonl", "{\"body\":\"x y\",\"title\":\"y z\",\"label\":\"a\"}\n");
     place.write("weight.jsonl", "{\"text\":\"x\",\"label\":\"a\",\"weight\":\"NaN\"}\n");
-    place.write("array.json", "[{\"text\":\"x\"}]");
+    place.write("array.json", "[{\"text\":\"x\"},\n{\"text\":");
     for (file, words) in [
         ("cut.jsonl.gz", vec!["cut.jsonl.gz"]),
         ("latin.jsonl", vec!["latin.jsonl:2", "UTF-8"]),
@@ -30,7 +30,7 @@ fn broken_data_is_named_with_file_line_and_reason() {
         ("empty.jsonl", vec!["empty"]),
         ("field.jsonl", vec!["field.jsonl:1", "text", "body", "--text"]),
         ("weight.jsonl", vec!["weight.jsonl:1", "weight", "--weight"]),
-        ("array.json", vec!["JSON Lines"]),
+        ("array.json", vec!["array.json:2", "cut off"]),
         ("missing.jsonl", vec!["missing.jsonl"]),
         ("no*match.jsonl", vec!["no*match"]),
     ] {

@@ -5,9 +5,10 @@
 //!
 //! # Formats
 //!
-//! Told by name or first bytes, compressed with gzip or zstd or not: JSON Lines, CSV and TSV with a header line, fastText
-//! lines (`__label__NAME text`), a folder per class with a file per document, the SGML of Reuters-21578, Parquet, and
-//! sheets of workbooks (Excel and OpenDocument; uncompressed). Text in no known format is a document a line.
+//! Told by name or first bytes, compressed with gzip or zstd or not: JSON Lines, a JSON array of objects, CSV (between
+//! commas, semicolons, tabs or upright bars, whichever the header has) and TSV with a header line, fastText lines
+//! (`__label__NAME text`), a folder per class with a file per document, the SGML of Reuters-21578, Parquet, and sheets of
+//! workbooks (Excel and OpenDocument; uncompressed). Text in no known format is a document a line.
 //! A folder of data files stands for all of them, by name.
 //!
 //! # Rules for every format

@@ -14,7 +14,7 @@ use super::plan::Node;
 use crate::corpus::Labels;
 use crate::matrix::{Csr, Matrix, Widths};
 use crate::project::{ClassWords, ColumnNames, Judge, Target};
-use crate::store::StoreReader;
+use crate::store::{StoreReader, StoreWriter};
 use crate::text::{Tokens, WordsParams};
 use crate::vectorize::{Chunks, VectorizerModel};
 use crate::{Error, Key, Result, Run};
@@ -152,6 +152,11 @@ pub(super) fn wrong_input(name: &str) -> Error {
     Error::data(format!("`{name}` was fed the wrong kind of input"))
 }
 
+/// Bytes that are taken by a matrix and the model that made it: one that cannot be stored tells when it is, not here.
+fn kept(matrix: &Matrix, save: impl FnOnce(&mut StoreWriter) -> Result<()>) -> usize {
+    matrix.bytes() + StoreWriter::bytes_of(save).unwrap_or(0)
+}
+
 fn names_of(model: &Arc<dyn VectorizerModel>) -> ColumnNames {
     let model = Arc::clone(model);
     Arc::new(move || model.feature_names())
@@ -170,7 +175,7 @@ impl Node {
                     stage_key(params.as_ref(), key, run).numbers(rows).finish()
                 };
                 let key = key.map(with_labelled);
-                let size = |(_, matrix): &(_, Matrix)| matrix.bytes();
+                let size = |(model, matrix): &(Arc<dyn VectorizerModel>, Matrix)| kept(matrix, |out| model.save(out));
                 let fit = || run.stage(name, None, || params.fit_any(tokens, &labelled, run));
                 let done = run.shared(key, size, fit)?;
                 let (model, matrix) = Arc::unwrap_or_clone(done);
@@ -198,7 +203,7 @@ impl Node {
             (Node::Project(params), Flow::Matrix(input)) => input.with_target(learning, |target| {
                 let name = params.name();
                 let key = input.key.map(|key| projection_key(params.as_ref(), key, target, run));
-                let size = |(_, matrix): &(Projection, Matrix)| matrix.bytes();
+                let size = |(projection, matrix): &(Projection, Matrix)| kept(matrix, |out| projection.model.save(out));
                 let fit = || run.stage(name, None, || params.fit_any(&input.matrix, target, run));
                 let (projection, matrix) = Arc::unwrap_or_clone(run.shared(key, size, fit)?);
                 let (model, before) = (Arc::clone(&projection.model), Arc::clone(&input.names));

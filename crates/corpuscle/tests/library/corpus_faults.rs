@@ -57,7 +57,14 @@ fn rows_of_the_wrong_shape() {
         &fault("a.jsonl", b"{\"text\":\"x\"}\n{\"text\":\"\xff\"}"),
         &["a.jsonl:2: not UTF-8", "0xff at column 10"],
     );
-    assert_says(&fault("a.json", b" [\n{\"text\":\"x\"}]"), &["JSON array", "one object per line"]);
+    assert_says(&fault("a.json", b"[{\"text\":\"x\"},\n{\"text\":\n1,,\n}]"), &["a.json:3: not a JSON object"]);
+    assert_says(
+        &fault("a.json", b"[{\"text\":\"x\"},\n\"text\"]"),
+        &["a.json:2: not a JSON object", "expected an object"],
+    );
+    assert_says(&fault("a.json", b"[{\"text\":\"x\"},\n{\"text\":"), &["a.json:2: the item", "cut off"]);
+    assert_says(&fault("a.json", b"[{\"text\":\"x\"}\n"), &["a.json:", "never closed"]);
+    assert_says(&fault("a.json", b"[]"), &["a.json: is empty"]);
     assert_says(&fault("a.txt", b"__label__a x\n__label__ y"), &["a.txt:2: `__label__` without a name"]);
     assert_says(&fault("a.txt", b"__label__a \xff"), &["a.txt:1: not UTF-8"]);
     assert_says(&fault("a.jsonl", b"\xff\xfe{\x00"), &["UTF-16"]);

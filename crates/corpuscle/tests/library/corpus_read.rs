@@ -38,6 +38,9 @@ fn options(change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
 
 const JSONL: &[u8] = b"{\"id\":\"x\",\"text\":\"one\",\"label\":\"a\"}\n\n{\"text\":\"two\",\"labels\":[\"a\",\"b\"],\"weight\":0.5}\r\n";
 
+/// The same as an array over several lines.
+const ARRAY: &[u8] = b"[\n  {\"id\":\"x\",\n \"text\":\"one\",\"label\":\"a\"},\n{\"text\":\"two\",\"labels\":[\"a\",\"b\"],\"weight\":0.5}\n]\n";
+
 #[test]
 fn the_same_rows_in_every_packing() {
     let wanted = [document("x", "one", &["a"]), Document { weight: 0.5, ..document("2", "two", &["a", "b"]) }];
@@ -48,6 +51,9 @@ fn the_same_rows_in_every_packing() {
         ("wrong.jsonl.gz", JSONL.to_vec()),
         ("a.json", zstd::encode_all(JSONL, 1).unwrap()),
         ("mark", [b"\xef\xbb\xbf", JSONL].concat()),
+        ("a.json.gz", gz(ARRAY)),
+        ("array", ARRAY.to_vec()),
+        ("flat.json", ARRAY.split(|&byte| byte == b'\n').collect::<Vec<_>>().concat()),
     ];
     for (name, bytes) in packed {
         let folder = folder(&[(name, &bytes)]);

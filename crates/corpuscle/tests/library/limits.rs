@@ -512,3 +512,16 @@ fn word_vectors_have_a_most_width_and_a_longest_word() {
     let many = [&b"18446744073709551615 1\nw "[..], &[0, 0, 0, 1], b"\n"].concat();
     assert_says(&refused("many.bin", &many), &["after 1 of 18446744073709551615 words", "truncated"]);
 }
+
+#[test]
+fn what_a_run_remembers_counts_models_and_matrices() {
+    let run = Run::new(1, 1).unwrap().sharing();
+    let recipe = Recipe::parse("tfidf(min_df=1) | lsi(4) | knn").unwrap();
+    let documents = (0..6).map(|document| {
+        let text: String = (0..3000).map(|word| format!("w{document}x{word} ")).collect();
+        Document { labels: Some(vec![["a", "b"][document % 2].into()]), ..Document::new(document.to_string(), text) }
+    });
+    recipe.fit(&Corpus::read(documents.map(Ok), recipe.words(), &run).unwrap(), &run).unwrap();
+    // Six documents in four columns are nothing beside the 18 000 words and their vectors.
+    assert!(run.remembered_bytes() > 18_000 * (4 + 4 * 4), "{}", run.remembered_bytes());
+}

@@ -261,12 +261,12 @@ fn append<'a>(whole: &mut Cow<'a, str>, part: &'a str) {
     }
 }
 
-/// Tabs for TSV; for CSV the comma, unless the header has none but has semicolons or tabs.
+/// Tabs for TSV; for CSV the comma, unless the header has none but has semicolons, tabs or upright bars.
 fn delimiter(head: &[u8], format: Format) -> u8 {
     let header = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     match format {
         Format::Tsv => b'\t',
-        _ => [b',', b';', b'\t'].into_iter().find(|delimiter| header.contains(delimiter)).unwrap_or(b','),
+        _ => [b',', b';', b'\t', b'|'].into_iter().find(|delimiter| header.contains(delimiter)).unwrap_or(b','),
     }
 }
 
@@ -300,6 +300,7 @@ mod tests {
     fn the_delimiter_is_in_the_header() {
         assert_eq!(delimiter(b"a,b;c\n", Format::Csv), b',');
         assert_eq!(delimiter(b"a;b\n1,2", Format::Csv), b';');
+        assert_eq!(delimiter(b"a|b\n1,2", Format::Csv), b'|');
         assert_eq!(delimiter(b"text", Format::Csv), b',');
         assert_eq!(delimiter(b"a,b", Format::Tsv), b'\t');
     }

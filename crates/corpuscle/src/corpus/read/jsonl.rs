@@ -1,10 +1,12 @@
-//! JSON Lines: one object per line. Only the wanted fields are turned into values; the rest is passed over.
+//! JSON Lines, one object per line, or an array of objects. Only the wanted fields are turned into values; the rest is
+//! passed over.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::array::{self, Items};
 use super::guess::SAMPLE;
 use super::input::Input;
 use super::lines::{Line, Lines};
@@ -12,25 +14,42 @@ use super::row::{Fields, MOST_ITEMS, Row, Value, Whole, too_many};
 use super::sink::{Flow, Sink};
 
 pub(super) fn read(input: Input, name: &str, sink: &mut Sink) -> Flow {
-    let head = input.head().strip_prefix(b"\xef\xbb\xbf").unwrap_or(input.head());
-    if head.trim_ascii_start().first() == Some(&b'[') {
-        let reason = "is a JSON array; JSON Lines is wanted, one object per line (`jq -c '.[]'` converts it)";
-        return Err(sink.error(None, reason.to_string()).into());
-    }
+    let is_array = array::is_array(input.head());
     if !sink.is_settled() {
-        sink.settle(&first_rows(head));
+        sink.settle(&if is_array { first_items(input.head()) } else { first_rows(input.head()) });
     }
-    let mut lines = Lines::new(input, name, sink.options.max_line);
-    while let Some((number, line)) = lines.next()? {
-        match line {
-            Line::Bad(reason) => sink.bad_row(Some(number), reason)?,
-            Line::Text(text) => match parse(text, &sink.fields) {
-                Ok(row) => sink.row(number, row, || serde_json::from_str(text).unwrap_or_default())?,
-                Err(error) => sink.bad_row(Some(number), explain(&error))?,
-            },
+    let limit = sink.options.max_line;
+    if is_array {
+        let mut items = Items::new(input, name, limit);
+        while let Some((number, item)) = items.next()? {
+            take(number, item, |number, error| (number + error.line() as u64 - 1, explain(error)), sink)?;
         }
+        return Ok(());
+    }
+    let mut lines = Lines::new(input, name, limit);
+    while let Some((number, line)) = lines.next()? {
+        take(number, line, |number, error| (number, explain_in_line(error)), sink)?;
     }
     Ok(())
+}
+
+/// Takes an object that begins in line `number`; `fault` says where and why there is none.
+fn take(
+    number: u64,
+    line: Line<'_>,
+    fault: impl Fn(u64, &serde_json::Error) -> (u64, String),
+    sink: &mut Sink,
+) -> Flow {
+    match line {
+        Line::Bad(reason) => sink.bad_row(Some(number), reason),
+        Line::Text(text) => match parse(text, &sink.fields) {
+            Ok(row) => sink.row(number, row, || serde_json::from_str(text).unwrap_or_default()),
+            Err(error) => {
+                let (number, reason) = fault(number, &error);
+                sink.bad_row(Some(number), reason)
+            }
+        },
+    }
 }
 
 fn parse<'a>(line: &'a str, fields: &Fields) -> serde_json::Result<Row<'a>> {
@@ -42,19 +61,40 @@ fn parse<'a>(line: &'a str, fields: &Fields) -> serde_json::Result<Row<'a>> {
 
 /// The first rows, as far as the first bytes have them whole.
 fn first_rows(head: &[u8]) -> Vec<Whole> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let lines = head.split(|&byte| byte == b'\n').take(SAMPLE);
     lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
+/// The first items of an array, as far as the first bytes have them whole.
+fn first_items(head: &[u8]) -> Vec<Whole> {
+    let mut items = Items::new(head, "", head.len());
+    let mut rows = Vec::new();
+    while let Ok(Some((_, item))) = items.next() {
+        let row = if let Line::Text(text) = item { serde_json::from_str(text).ok() } else { None };
+        rows.extend(row);
+        if rows.len() == SAMPLE {
+            break;
+        }
+    }
+    rows
+}
+
+/// What the parser says, without its place.
 fn explain(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    // The parser sees one line at a time: its line number is always 1.
     let (message, _) = message.rsplit_once(" at line ").unwrap_or((&message, ""));
-    if message == too_many() {
-        return message.to_string();
+    if message == too_many() { message.to_string() } else { format!("not a JSON object: {message}") }
+}
+
+/// The same for an object that is a line: the parser sees one line at a time, so its line number is always 1.
+fn explain_in_line(error: &serde_json::Error) -> String {
+    let reason = explain(error);
+    if reason == too_many() {
+        return reason;
     }
     let hint = if error.is_eof() { "; each line must hold one whole JSON object" } else { "" };
-    format!("not a JSON object: {message} (column {}){hint}", error.column())
+    format!("{reason} (column {}){hint}", error.column())
 }
 
 struct RowVisitor<'f>(&'f Fields);
@@ -173,7 +213,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<String, String> {
         let fields = Fields::new(&ReadOptions { label: Some("label".into()), ..Default::default() });
-        parse(line, &fields).map(|row| format!("{:?}", row[1])).map_err(|error| explain(&error))
+        parse(line, &fields).map(|row| format!("{:?}", row[1])).map_err(|error| explain_in_line(&error))
     }
 
     #[test]

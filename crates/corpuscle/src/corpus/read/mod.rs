@@ -8,6 +8,7 @@
 //! Every format fills the same few slots (`row`), and what is done with them is written once; a format is a loop that
 //! hands rows to the `sink`. The rules are in the documentation of [`crate::corpus`].
 
+mod array;
 mod delimited;
 #[cfg(feature = "excel")]
 mod excel;

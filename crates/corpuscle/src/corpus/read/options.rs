@@ -11,10 +11,10 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// One JSON object per line.
+    /// One JSON object per line, or an array of objects.
     #[serde(rename = "jsonl")]
     JsonLines,
-    /// Comma-separated (or semicolon-separated) columns under a header line.
+    /// Columns under a header line, between commas, semicolons, tabs or upright bars, whichever the header has.
     Csv,
     /// Tab-separated columns under a header line.
     Tsv,

@@ -162,13 +162,11 @@ fn by_content(head: &[u8], options: &ReadOptions) -> Option<Format> {
     let mut starts = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
     match head.first()? {
         b'{' => Some(Format::JsonLines),
-        // Prose may begin in brackets: [urgent] …
-        b'[' if head[1..].trim_ascii_start().first().is_none_or(|byte| !byte.is_ascii_alphabetic()) => {
-            Some(Format::JsonLines)
-        }
+        // Prose and logs may begin in brackets: [urgent] …, [2026-11-19] …
+        b'[' if matches!(head[1..].trim_ascii_start().first(), None | Some(b'{' | b']')) => Some(Format::JsonLines),
         _ if starts.any(|line| line.starts_with(PREFIX.as_bytes())) => Some(Format::FastText),
         _ if lower.starts_with(b"<!doctype lewis") || lower.starts_with(b"<reuters") => Some(Format::ReutersSgml),
-        _ => [(b'\t', Format::Tsv), (b',', Format::Csv), (b';', Format::Csv)]
+        _ => [(b'\t', Format::Tsv), (b',', Format::Csv), (b';', Format::Csv), (b'|', Format::Csv)]
             .into_iter()
             .find(|(delimiter, _)| is_header(line, next, *delimiter, options))
             .map(|(_, format)| format),
@@ -219,8 +217,12 @@ mod tests {
             ("first come\n__label__a b", Some(Format::FastText)),
             ("message;team\nno sound; none;desk", Some(Format::Csv)),
             ("body,team\n\"two\nlines\",desk", Some(Format::Csv)),
+            ("message|team\nno sound, none|desk", Some(Format::Csv)),
+            ("| a | b |\n|---|---|", None),
             ("[{\"text\": 1}]", Some(Format::JsonLines)),
+            ("[\n  {\"text\"", Some(Format::JsonLines)),
             ("[urgent] no sound", None),
+            ("[2026-11-19] no sound\n[2026-11-20] sound", None),
             ("Well, this is prose.\n", None),
             ("Hello,world\nhow are you", None),
             ("yes,no", None),
