@@ -9,7 +9,7 @@ use crate::matrix::Dense;
 use crate::{Error, Result, Run};
 
 /// The score of a class that no document has: low enough never to win, finite so that it can be stored and squashed.
-const EMPTY_CLASS_BIAS: f32 = -1e3;
+pub(super) const EMPTY_CLASS_BIAS: f32 = -1e3;
 
 /// The score of a class that every document has.
 const FULL_CLASS_BIAS: f32 = 1.0;

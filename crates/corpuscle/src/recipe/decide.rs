@@ -1,7 +1,7 @@
 //! From scores to labels and probabilities: what is learnt about a classifier's scores on held-out folds.
 //!
 //! One round of out-of-fold scores, the classifier's own where its fit has made some, serves every purpose: sigmoids that turn scores into probabilities where the classifier has none
-//! of its own; for several labels per document, the threshold of each label; how often answers of each confidence are wrong
+//! of its own and where a document can have several labels; for these, from where on a label is given; how often answers of each confidence are wrong
 //! ([`RiskCoverage`]), so that a model can abstain; and how strange training documents look ([`Novelty`]).
 //!
 //! The confidence of an answer is the probability of the label given. With several labels it is that of the whole list, as if
@@ -9,6 +9,7 @@
 //! the label, or the list, is not exactly the true one.
 
 use super::erase::AnyClassifier;
+use super::model::Predictions;
 use crate::classify::{Calibration, ClassifierModel, Novelty, OutOfFold, RiskCoverage, Thresholds};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, Target, best};
@@ -38,8 +39,9 @@ impl Decision {
         let multi = labels.is_multi_label();
         let knows_probabilities = fitted.own_probabilities(&Dense::zeros(0, fitted.n_classes())).is_some();
         let folds = stage.calibration_folds();
-        // A model that trains itself is not as sure as its own probabilities say: it learnt from its own decisions.
-        let needs_calibration = !knows_probabilities || stage.self_trains();
+        // A model that trains itself is not as sure as its own probabilities say: it learnt from its own decisions. With several labels
+        // the probabilities decide, and those of a method that was fitted on each label alone are not to be compared.
+        let needs_calibration = !knows_probabilities || stage.self_trains() || multi;
         if folds == 0 {
             return Ok(Decision::default());
         }
@@ -61,7 +63,7 @@ impl Decision {
                 }
             };
             let Some(OutOfFold { scores, strangeness, .. }) = held else {
-                if needs_calibration || multi {
+                if needs_calibration {
                     run.warn("too few labelled documents to calibrate probabilities; scores are given as they are");
                 }
                 return Ok(Decision::default());
@@ -69,14 +71,15 @@ impl Decision {
             let truth = labels.select(&rows);
             let mut decision = Decision::default();
             if needs_calibration {
-                decision.calibration = Some(Calibration::fit(&scores, &truth, &quiet)?);
-            }
-            if multi {
-                decision.thresholds = Some(Thresholds::fit_near(&scores, &truth, fitted.usual_threshold())?);
+                let calibration = Calibration::fit(&scores, &truth, &quiet)?;
+                if multi {
+                    decision.thresholds = Some(Thresholds::fit(&scores, &truth, &calibration)?);
+                }
+                decision.calibration = Some(calibration);
             }
             decision.novelty = Some(Novelty::of(strangeness)?);
-            let given = decision.labels(fitted, &scores, multi)?;
-            if let Some(probabilities) = decision.probabilities(fitted, &scores)? {
+            let Predictions { labels: given, probabilities, .. } = decision.answer(fitted, scores, multi)?;
+            if let Some(probabilities) = probabilities {
                 let answers = (0..rows.len()).map(|row| {
                     let truth = truth.of(row).unwrap_or(&[]);
                     let right = given[row].len() == truth.len() && given[row].iter().all(|class| truth.contains(class));
@@ -98,32 +101,49 @@ impl Decision {
         self.novelty.as_ref()
     }
 
-    /// The classes given to each document, best first.
-    pub(super) fn labels(
-        &self,
-        classifier: &dyn ClassifierModel,
-        scores: &Dense,
-        multi: bool,
-    ) -> Result<Vec<Vec<u32>>> {
-        if !multi {
-            return Ok((0..scores.rows()).map(|row| best(scores.row(row)).into_iter().collect()).collect());
-        }
-        let mut decided = match &self.thresholds {
-            Some(thresholds) => thresholds.decide(scores)?,
-            None => Thresholds::constant(scores.cols(), classifier.usual_threshold()).decide(scores)?,
+    /// What is said of documents with these scores of the classifier: classes, best first, and the scores by which they were told apart,
+    /// which are log-odds where held-out documents have told what scores mean.
+    pub(super) fn answer(&self, classifier: &dyn ClassifierModel, raw: Dense, multi: bool) -> Result<Predictions> {
+        let probabilities = self.probabilities(classifier, &raw)?;
+        let given = match (multi, &self.thresholds) {
+            (false, _) => None,
+            (true, Some(thresholds)) => Some(thresholds.decide(&raw)?),
+            (true, None) => Some(Thresholds::constant(raw.cols(), classifier.usual_threshold()).decide(&raw)?),
         };
-        for (row, labels) in decided.iter_mut().enumerate() {
-            let scores = scores.row(row);
-            labels.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b)));
-        }
-        Ok(decided)
+        let scores = match &self.calibration {
+            Some(calibration) if calibration.decides() => calibration.log_odds(raw),
+            _ => raw,
+        };
+        let labels = match given {
+            None => (0..scores.rows()).map(|row| best(scores.row(row)).into_iter().collect()).collect(),
+            Some(mut given) => {
+                for (row, labels) in given.iter_mut().enumerate() {
+                    let scores = scores.row(row);
+                    labels.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]).then(a.cmp(&b)));
+                }
+                given
+            }
+        };
+        Ok(Predictions { labels, scores, probabilities })
+    }
+
+    /// What a score of the classifier adds to the score by which classes are told apart; `None` where they are the same.
+    pub(super) fn slope(&self, class: u32) -> Option<f64> {
+        let calibration = self.calibration.as_ref().filter(|calibration| calibration.decides())?;
+        Some(calibration.slope(class as usize))
+    }
+
+    /// Whether answers have probabilities.
+    pub(super) fn has_probabilities(&self, classifier: &dyn ClassifierModel) -> bool {
+        let none = Dense::zeros(0, classifier.n_classes());
+        self.probabilities(classifier, &none).is_ok_and(|probabilities| probabilities.is_some())
     }
 
     /// Probabilities, calibrated or the classifier's own.
-    pub(super) fn probabilities(&self, classifier: &dyn ClassifierModel, scores: &Dense) -> Result<Option<Dense>> {
+    fn probabilities(&self, classifier: &dyn ClassifierModel, raw: &Dense) -> Result<Option<Dense>> {
         match &self.calibration {
-            Some(calibration) => calibration.probabilities(scores).map(Some),
-            None => Ok(classifier.own_probabilities(scores)),
+            Some(calibration) => calibration.probabilities(raw).map(Some),
+            None => Ok(classifier.own_probabilities(raw)),
         }
     }
 
@@ -133,7 +153,10 @@ impl Decision {
             notes.push(("probabilities", "calibrated on held-out folds".to_string()));
         }
         if self.thresholds.is_some() {
-            notes.push(("thresholds", "one per label, for the best F1 on held-out folds".to_string()));
+            notes.push((
+                "thresholds",
+                "one per label, between the best F1 of all labels and its own on held-out folds".to_string(),
+            ));
         }
         notes
     }

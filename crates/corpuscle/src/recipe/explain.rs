@@ -227,7 +227,13 @@ impl Model {
                 }
             }
         };
-        if let Some((weighing, Back::Terms(list))) = found {
+        if let Some((weighing, Back::Terms(mut list))) = found {
+            // Parts are of the score that is shown; nearness is no part of it.
+            if let Some(slope) = self.decision().slope(class)
+                && weighing != Weighing::Nearness
+            {
+                list.iter_mut().for_each(|part| part.amount *= slope);
+            }
             return Ok((weighing, strongest_first(together(list))));
         }
         let (terms, x) = self.without_each_term(tokens, run)?;

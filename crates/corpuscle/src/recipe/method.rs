@@ -152,12 +152,9 @@ impl FittedMethod {
 
     /// Whether [`Predictions::probabilities`] will be there.
     pub fn has_probabilities(&self) -> bool {
-        let none = crate::matrix::Dense::zeros(0, self.n_columns());
         match &self.model {
             Fitted::Project(_) => false,
-            Fitted::Classify(model, decision) => {
-                decision.probabilities(model.as_ref(), &none).is_ok_and(|probabilities| probabilities.is_some())
-            }
+            Fitted::Classify(model, decision) => decision.has_probabilities(model.as_ref()),
         }
     }
 
@@ -205,10 +202,7 @@ impl FittedMethod {
         let Fitted::Classify(model, decision) = &self.model else {
             return Err(Error::data(format!("`{}` is a projection; it predicts nothing", self.recipe)));
         };
-        let scores = model.scores(x, run)?;
-        let labels = decision.labels(model.as_ref(), &scores, self.about.multi_label)?;
-        let probabilities = decision.probabilities(model.as_ref(), &scores)?;
-        Ok(Predictions { labels, scores, probabilities })
+        decision.answer(model.as_ref(), model.scores(x, run)?, self.about.multi_label)
     }
 
     /// The bytes it can be built from again.

@@ -81,7 +81,8 @@ impl Represented {
 pub struct Predictions {
     /// The classes given to each document: one, or any number for a multi-label model, best first.
     pub labels: Vec<Vec<u32>>,
-    /// Scores: documents × classes.
+    /// Scores: documents × classes, by which classes are told apart. Log-odds of each class against the others where held-out documents
+    /// have told what the classifier's scores mean, else those scores.
     pub scores: Dense,
     /// Probabilities: documents × classes, when the model can tell.
     pub probabilities: Option<Dense>,
@@ -248,15 +249,16 @@ impl Model {
 
     /// Whether [`Predictions::probabilities`] will be there.
     pub fn has_probabilities(&self) -> bool {
-        let none = Dense::zeros(0, self.classes().len());
-        self.classifier.as_deref().is_some_and(|classifier| {
-            self.decision.probabilities(classifier, &none).is_ok_and(|probabilities| probabilities.is_some())
-        })
+        self.classifier.as_deref().is_some_and(|classifier| self.decision.has_probabilities(classifier))
     }
 
     /// Recipe, versions, provenance; the checksum is empty until the model has been in a file.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    pub(super) fn decision(&self) -> &Decision {
+        &self.decision
     }
 
     pub(super) fn body(&self) -> &Fitted {
@@ -404,10 +406,7 @@ impl Model {
     /// Classifies documents already represented by [`Model::represent`].
     pub fn predict_matrix(&self, x: &Matrix, run: &Run) -> Result<Predictions> {
         let classifier = self.classifier()?;
-        let scores = classifier.scores(x, run)?;
-        let labels = self.decision.labels(classifier, &scores, self.is_multi_label())?;
-        let probabilities = self.decision.probabilities(classifier, &scores)?;
-        Ok(Predictions { labels, scores, probabilities })
+        self.decision.answer(classifier, classifier.scores(x, run)?, self.is_multi_label())
     }
 
     /// The least confidence of an answer that keeps the error among answers at `rate`, in 19 of 20 trainings, for documents that
@@ -429,7 +428,9 @@ impl Model {
     pub fn novelty(&self, x: &Matrix, predictions: &Predictions, run: &Run) -> Result<Vec<f64>> {
         let classifier = self.classifier()?;
         let known = self.decision.novelty().ok_or_else(|| self.keeps_none("cannot tell foreign documents"))?;
-        let strange = classifier.strangeness(x, &predictions.scores, run)?;
+        // Strangeness is that of the classifier's own scores.
+        let own = self.decision.slope(0).map(|_| classifier.scores(x, run)).transpose()?;
+        let strange = classifier.strangeness(x, own.as_ref().unwrap_or(&predictions.scores), run)?;
         Ok(strange.into_iter().map(|strangeness| known.p_value(strangeness)).collect())
     }
 

@@ -21,7 +21,7 @@ use crate::store::{Entry, Kind, StoreReader, StoreWriter, Stored};
 use crate::{Error, Result};
 
 /// The version of the layout this release writes. Every earlier one keeps loading.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 const CHECKSUM_KEY: &[u8] = b"\"sha256\":\"";
 const CHECKSUM_DIGITS: usize = 64;

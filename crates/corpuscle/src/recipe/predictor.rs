@@ -45,8 +45,10 @@ pub struct Predictor {
     multi: bool,
     run: Run,
     labels: Vec<u32>,
-    /// One row.
+    /// What the classifier makes of the text: one row.
     scores: Dense,
+    /// The scores by which classes were told apart: one row.
+    said: Dense,
     probabilities: Option<Dense>,
 }
 
@@ -80,6 +82,7 @@ impl Clone for Predictor {
             multi: self.multi,
             run: self.run.clone(),
             labels: Vec::new(),
+            said: Dense::zeros(0, self.scores.cols()),
             scores: Dense::zeros(1, self.scores.cols()),
             probabilities: None,
         }
@@ -108,6 +111,7 @@ impl Predictor {
             multi,
             run,
             labels: Vec::new(),
+            said: Dense::zeros(0, scores.cols()),
             scores,
             probabilities: None,
         }
@@ -134,12 +138,12 @@ impl Predictor {
                 }
             }
         };
-        let decided = self.decision.labels(classifier, &self.scores, self.multi)?;
-        self.labels = decided.into_iter().next().unwrap_or_default();
-        self.probabilities = self.decision.probabilities(classifier, &self.scores)?;
+        let said = self.decision.answer(classifier, self.scores.clone(), self.multi)?;
+        self.labels = said.labels.into_iter().next().unwrap_or_default();
+        (self.said, self.probabilities) = (said.scores, said.probabilities);
         Ok(Prediction {
             labels: &self.labels,
-            scores: self.scores.row(0),
+            scores: self.said.row(0),
             probabilities: self.probabilities.as_ref().map(|probabilities| probabilities.row(0)),
             novelty: strange.and_then(|strange| Some(self.decision.novelty()?.p_value(strange))),
         })
