@@ -6,8 +6,8 @@
 //! classes' sigmoids are divided by their sum; with several each stands for itself. O(documents · classes) per
 //! iteration, some ten iterations; classes are fitted in parallel.
 //!
-//! We differ in three ways. A is kept at or below 0: a higher score never means a lower probability, and a class whose scores
-//! say the opposite gets its share of the documents. With one label per document a class is held to the sigmoid of all classes' scores
+//! We differ in three ways. A is kept below 0: a higher score never means a lower probability, and a class whose scores say the
+//! opposite gets about its share of the documents. With one label per document a class is held to the sigmoid of all classes' scores
 //! together by ½ ((A − A₀)² + (B − B₀)²), scores in units of their standard deviation: the few documents of a rare class say little of a
 //! sigmoid of its own. With one or several labels, a class with one document takes that sigmoid as it is, since it was not among those
 //! learnt from when its document was scored. And the log-odds
@@ -56,6 +56,9 @@ impl Calibration {
     /// At most so many scores, of documents evenly apart, are looked at for the sigmoid of all classes together.
     const TOGETHER: usize = 50_000;
 
+    /// What a class's A is at least of that of all classes together, so that a higher score always means a little more.
+    const LEAST: f64 = 0.01;
+
     /// Learns from out-of-fold scores: a row per document, a column per class. Unlabelled documents are left out.
     pub fn fit(scores: &Dense, labels: &Labels, run: &Run) -> Result<Self> {
         check(scores, labels)?;
@@ -88,14 +91,15 @@ impl Calibration {
         let some: Vec<usize> = rows.iter().copied().step_by(step).collect();
         let (values, belongs) = pairs(&some, if learnt.is_empty() { &alone } else { &learnt });
         let scale = deviation(&values);
-        let together = fit_sigmoid(&values, &belongs, scale, None);
+        let together = fit_sigmoid(&values, &belongs, scale, None, 0.0);
+        let least = together.0 * Self::LEAST;
         let several = labels.is_multi_label();
         let sigmoid = |&class: &usize| match counts[class] {
             // Its document was scored by a model that did not know the class.
             1 if !learnt.is_empty() => together,
             _ => {
                 let (values, belongs) = pairs(rows, &[class]);
-                fit_sigmoid(&values, &belongs, scale, Some(together).filter(|_| !several))
+                fit_sigmoid(&values, &belongs, scale, Some(together).filter(|_| !several), least)
             }
         };
         let (slopes, offsets) = classes.par_iter().map(sigmoid).unzip();
@@ -225,8 +229,9 @@ fn deviation(scores: &[f64]) -> f64 {
     largest * variance.sqrt()
 }
 
-/// A and B of the sigmoid, A ≤ 0, for scores in units of `scale`; `prior` holds to another sigmoid in units of scores as they are.
-fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64, f64)>) -> (f64, f64) {
+/// A and B of the sigmoid, A ≤ `least` ≤ 0, for scores in units of `scale`; `prior` holds to another sigmoid. A is in units of scores as
+/// they are.
+fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64, f64)>, least: f64) -> (f64, f64) {
     if belongs.is_empty() {
         return prior.unwrap_or((0.0, 0.0));
     }
@@ -249,9 +254,10 @@ fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64,
         let away = (a - towards.0).powi(2) + (b - towards.1).powi(2);
         points.iter().map(|(f, t)| t * (a * f + b) + softplus(-(a * f + b))).sum::<f64>() + hold / 2.0 * away
     };
-    // Along both, and along B alone: the loss is convex, so where its lowest point has A > 0, the lowest with A ≤ 0 has A = 0.
+    let least = least * scale;
+    // Along both, and along B alone: the loss is convex, so where its lowest point is beyond a bound of A, the lowest within is on it.
     for free in [1.0, 0.0] {
-        let mut at = if free > 0.0 { towards } else { flat };
+        let mut at = if free > 0.0 { towards } else { (least, flat.1) };
         let mut value = loss(at);
         for _ in 0..200 {
             let (mut h11, mut h22, mut h21) = (1e-12 + hold, 1e-12 + hold, 0.0);
@@ -293,11 +299,8 @@ fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64,
                 break;
             }
         }
-        if at.0 < 0.0 && (at.0 / scale).is_finite() && at.1.is_finite() {
+        if (at.0 < least || free == 0.0) && (at.0 / scale).is_finite() && at.1.is_finite() {
             return (at.0 / scale, at.1);
-        }
-        if free == 0.0 && at.1.is_finite() {
-            return (0.0, at.1);
         }
     }
     flat
@@ -348,7 +351,7 @@ mod tests {
         for class in 0..3 {
             let values: Vec<f64> = fixture.scores.iter().map(|row| f64::from(row[class])).collect();
             let belongs: Vec<bool> = fixture.classes.iter().map(|&of| of as usize == class).collect();
-            let (slope, offset) = fit_sigmoid(&values, &belongs, deviation(&values), None);
+            let (slope, offset) = fit_sigmoid(&values, &belongs, deviation(&values), None, 0.0);
             assert!((slope - fixture.slopes[class]).abs() < 1e-4 && (offset - fixture.offsets[class]).abs() < 1e-4);
         }
         let labels = Labels::from_ids(names(3), &fixture.classes).unwrap();
@@ -405,14 +408,18 @@ mod tests {
         let values: Vec<f32> = (0..400).flat_map(|i| [if i % 2 == 0 { -1.0 } else { 1.0 }, 2.5]).collect();
         let scores = Dense::new(400, 2, values).unwrap();
         let found = Calibration::fit(&scores, &labels, &run()).unwrap().probabilities(&scores).unwrap();
-        assert!((found.row(0)[0] - 0.5).abs() < 1e-2 && found.row(0)[0] == found.row(1)[0], "{:?}", found.row(0));
+        assert!(
+            (found.row(0)[0] - 0.5).abs() < 1e-2 && (found.row(0)[0] - found.row(1)[0]).abs() < 0.05,
+            "{:?}",
+            found.row(0)
+        );
         assert!(found.row(0)[1] > 0.95);
     }
 
     #[test]
     fn a_rare_class_whose_scores_are_too_low_is_told_by_log_odds() {
         // The rare class's documents have its highest scores, which are still below those of the common one.
-        let ids: Vec<u32> = (0..100).map(|at| u32::from(at % 10 == 0)).collect();
+        let ids: Vec<u32> = (0..400).map(|at| u32::from(at % 10 == 0)).collect();
         let labels = Labels::from_ids(names(2), &ids).unwrap();
         let of_row = |&class: &u32| if class == 1 { [0.2, -0.3] } else { [0.9, -0.9] };
         let scores = Dense::from_rows(&ids.iter().map(of_row).collect::<Vec<[f32; 2]>>());
@@ -421,7 +428,7 @@ mod tests {
         let odds = calibration.log_odds(scores.clone());
         assert!(odds.row(0)[1] > odds.row(0)[0] && odds.row(1)[0] > odds.row(1)[1], "{odds:?}");
         // Scores that say nothing decide as they come: all would go to the common class.
-        let nothing = Calibration::fit(&Dense::zeros(100, 2), &labels, &run()).unwrap();
+        let nothing = Calibration::fit(&Dense::zeros(400, 2), &labels, &run()).unwrap();
         assert!(!nothing.decides());
     }
 

@@ -16,7 +16,8 @@
 //! use corpuscle::classify::{Calibration, Thresholds};
 //! use corpuscle::corpus::Labels;
 //! use corpuscle::matrix::Dense;
-//! let labels = Labels::from_lists([Some(vec!["a"]), Some(vec!["a", "b"]), Some(vec!["b"]), Some(vec!["b"])]);
+//! let lists = ["a", "a b", "b", "b"].map(|list| list.split(' ').map(String::from).collect::<Vec<_>>());
+//! let labels = Labels::from_lists(lists.iter().map(|list| Some(list.as_slice())));
 //! let scores = Dense::from_rows(&[[2.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-2.0, 2.0]]);
 //! let calibration = Calibration::fit(&scores, &labels, &Run::new(0, 1)?)?;
 //! let thresholds = Thresholds::fit(&scores, &labels, &calibration)?;

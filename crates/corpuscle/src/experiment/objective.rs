@@ -1,8 +1,9 @@
 //! What a choice between recipes goes by, and the recipe that finds it out at the least cost.
 //!
 //! Documents with one label each are judged by accuracy, those with several by micro-averaged F1, where a label missed
-//! and a label too many count alike (accuracy would ask for whole lists). Accuracy does not depend on calibrated
-//! probabilities, so recipes are compared without the fits that calibration costs; thresholds of several labels do.
+//! and a label too many count alike (accuracy would ask for whole lists). Accuracy is that of scores as they come, without the fits that
+//! calibration costs, as papers have it; a model that is calibrated may decide better where classes are uneven
+//! ([`Calibration`](crate::classify::Calibration)). Several labels cannot be given without thresholds, which the same fits find.
 
 use super::compare::Outcome;
 use crate::corpus::Labels;
@@ -39,7 +40,7 @@ impl Objective {
         }
     }
 
-    /// The recipe to measure instead of `recipe`: the same figure, without fits that cannot change it.
+    /// The recipe to measure instead of `recipe`: without fits that one label does not need.
     #[must_use]
     pub fn measured(self, recipe: &Recipe) -> Recipe {
         match self {
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calibration_is_left_out_where_it_changes_nothing() {
+    fn calibration_is_left_out_where_labels_need_none() {
         let measured = |objective: Objective, text: &str| objective.measured(&Recipe::parse(text).unwrap()).to_string();
         assert_eq!(measured(Objective::Accuracy, "tfidf | svm(c=3)"), "tfidf | svm(c=3, calibrate=0)");
         assert_eq!(measured(Objective::Accuracy, "tfidf | knn(calibrate=5)"), "tfidf | knn(calibrate=0)");
