@@ -191,7 +191,7 @@ class _Classification(ClassifierMixin, _Stage):
         return self._classes.decided(*self._said(X)[0]) if self.__sklearn_is_fitted__() else check_is_fitted(self)
 
     def decision_function(self, X):
-        """The score of each class; with two classes half the second's lead."""
+        """The score of each class, log-odds where held-out rows told what scores mean; with two classes half the second's lead."""
         found = self._said(X)[1]
         scores = self._classes.columns(found)
         return (scores[:, 1] - scores[:, 0]) / 2 if self._classes.kind == "single" and scores.shape[1] == 2 else scores

@@ -263,7 +263,7 @@ class TextClassifier(ClassifierMixin, _Recipe):
             return np.log(self.predict_proba(X).astype(np.float64))
 
     def decision_function(self, X):
-        """The score of each class; with two classes half the second's lead, above 0 where it is predicted."""
+        """The score of each class, log-odds where held-out documents told what scores mean; with two classes half the second's lead."""
         found = self._scores(X)[1]
         scores = self._classes.columns(found)
         if self._classes.kind == "single" and scores.shape[1] == 2:

@@ -33,6 +33,7 @@
 
 use rayon::prelude::*;
 
+use super::LinearModel;
 use super::assembly::EMPTY_CLASS_BIAS;
 use super::learn::right_rows;
 use super::thresholds::check;
@@ -125,6 +126,11 @@ impl Calibration {
             }
         }
         scores
+    }
+
+    /// The weights that make log-odds of those that make scores.
+    pub fn weights(&self, own: &LinearModel) -> LinearModel {
+        own.scaled(|class| self.slope(class), |class| -self.offsets[class])
     }
 
     /// A f + B.
@@ -442,6 +448,17 @@ mod tests {
         let calibration = Calibration::fit(&scores, &labels, &run()).unwrap();
         let found = calibration.probabilities(&Dense::from_rows(&[[-1.0, -1.0, 1.0], [1.0, -1.0, 0.0]])).unwrap();
         assert!(found.row(0)[2] > 0.8 && found.row(1)[0] > 0.6, "{found:?}");
+    }
+
+    #[test]
+    fn weights_of_log_odds_make_them() {
+        let labels = Labels::from_ids(names(2), &[0, 1, 0, 1, 1, 0]).unwrap();
+        let x = Dense::from_rows(&[[1.0f32, 0.0], [0.0, 1.0], [0.9, 0.3], [0.4, 0.8], [0.1, 0.7], [0.8, 0.1]]);
+        let own = LinearModel::new(Dense::from_rows(&[[1.0, -0.5], [-2.0, 1.0]]), vec![0.25, -0.5]).unwrap();
+        let scores = own.scores(&x.clone().into(), &run()).unwrap();
+        let calibration = Calibration::fit(&scores, &labels, &run()).unwrap();
+        let (odds, made) = (calibration.log_odds(scores), calibration.weights(&own).scores(&x.into(), &run()).unwrap());
+        assert!(odds.values().iter().zip(made.values()).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
     #[test]

@@ -38,6 +38,18 @@ impl LinearModel {
         Ok(LinearModel { weights, bias })
     }
 
+    /// The model whose score of class c is `slope(c)` times this one's and `offset(c)` more.
+    pub(super) fn scaled(&self, slope: impl Fn(usize) -> f64, offset: impl Fn(usize) -> f64) -> Self {
+        let mut weights = self.weights.clone();
+        for row in 0..weights.rows() {
+            let of_column = weights.row_mut(row).iter_mut().enumerate();
+            of_column.for_each(|(class, weight)| *weight = (slope(class) * f64::from(*weight)) as f32);
+        }
+        let bias = self.bias.iter().enumerate();
+        let bias = bias.map(|(class, &bias)| (slope(class) * f64::from(bias) + offset(class)) as f32).collect();
+        LinearModel { weights, bias }
+    }
+
     /// How many classes it scores.
     pub fn n_classes(&self) -> usize {
         self.bias.len()

@@ -1,16 +1,19 @@
 //! From scores to labels and probabilities: what is learnt about a classifier's scores on held-out folds.
 //!
-//! One round of out-of-fold scores, the classifier's own where its fit has made some, serves every purpose: sigmoids that turn scores into probabilities where the classifier has none
-//! of its own and where a document can have several labels; for these, from where on a label is given; how often answers of each confidence are wrong
-//! ([`RiskCoverage`]), so that a model can abstain; and how strange training documents look ([`Novelty`]).
+//! One round of out-of-fold scores, the classifier's own where its fit has made some, serves every purpose: sigmoids that turn scores into
+//! probabilities where the classifier has none of its own and where a document can have several labels, and into log-odds by which classes
+//! are told apart ([`Calibration`]); for several labels, from where on one is given ([`Thresholds`]); how often answers of each confidence are
+//! wrong ([`RiskCoverage`]), so that a model can abstain; and how strange training documents look ([`Novelty`]).
 //!
 //! The confidence of an answer is the probability of the label given. With several labels it is that of the whole list, as if
 //! labels were independent: the geometric mean of p over labels given and 1 − p over those not given. An answer is wrong when
 //! the label, or the list, is not exactly the true one.
 
+use std::borrow::Cow;
+
 use super::erase::AnyClassifier;
 use super::model::Predictions;
-use crate::classify::{Calibration, ClassifierModel, Novelty, OutOfFold, RiskCoverage, Thresholds};
+use crate::classify::{Calibration, ClassifierModel, LinearModel, Novelty, OutOfFold, RiskCoverage, Thresholds};
 use crate::matrix::{Dense, Matrix};
 use crate::project::{FoldRows, Target, best};
 use crate::store::{StoreReader, StoreWriter};
@@ -131,6 +134,14 @@ impl Decision {
     pub(super) fn slope(&self, class: u32) -> Option<f64> {
         let calibration = self.calibration.as_ref().filter(|calibration| calibration.decides())?;
         Some(calibration.slope(class as usize))
+    }
+
+    /// The weights that make the scores by which classes are told apart, from those of the classifier.
+    pub(super) fn linear<'a>(&self, own: &'a LinearModel) -> Cow<'a, LinearModel> {
+        match self.calibration.as_ref().filter(|calibration| calibration.decides()) {
+            Some(calibration) => Cow::Owned(calibration.weights(own)),
+            None => Cow::Borrowed(own),
+        }
     }
 
     /// Whether answers have probabilities.

@@ -14,6 +14,7 @@
 //! # Ok::<(), corpuscle::Error>(())
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::decide::Decision;
@@ -158,11 +159,11 @@ impl FittedMethod {
         }
     }
 
-    /// The weights of a linear classifier.
-    pub fn linear(&self) -> Option<&LinearModel> {
+    /// The weights of a linear classifier: those that make the scores of [`predict`](Self::predict).
+    pub fn linear(&self) -> Option<Cow<'_, LinearModel>> {
         match &self.model {
             Fitted::Project(_) => None,
-            Fitted::Classify(model, _) => model.linear(),
+            Fitted::Classify(model, decision) => model.linear().map(|linear| decision.linear(linear)),
         }
     }
 
