@@ -205,7 +205,7 @@ fn tells_better(scores: &Dense, labels: &Labels, rows: &[usize]) -> bool {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for &row in rows {
         let Some(&class) = labels.of(row).and_then(<[u32]>::first) else { continue };
-        if met[class as usize] % 2 == 0 {
+        if met[class as usize].is_multiple_of(2) {
             first.push(row)
         } else {
             second.push(row)
