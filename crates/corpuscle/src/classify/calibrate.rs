@@ -54,9 +54,6 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// At most so many scores, of documents evenly apart, are looked at for the sigmoid of all classes together.
-    const TOGETHER: usize = 50_000;
-
     /// What a class's A is at least of that of all classes together, so that a higher score always means a little more.
     const LEAST: f64 = 0.01;
 
@@ -68,44 +65,28 @@ impl Calibration {
             return Err(Error::data("probabilities cannot be learnt without labelled documents"));
         }
         run.install(|| {
-            let mut found = Self::of_rows(scores, labels, &rows);
-            found.decides = found.decides && (labels.is_multi_label() || tells_better(scores, labels, &rows));
+            let together = Together::of(scores, labels, &rows);
+            let mut found = Self::of_rows(scores, labels, &rows, &together);
+            found.decides &= labels.is_multi_label() || tells_better(scores, labels, &rows, &together);
             Ok(found)
         })
     }
 
-    /// Learns from some labelled rows.
-    fn of_rows(scores: &Dense, labels: &Labels, rows: &[usize]) -> Self {
-        let pairs = |rows: &[usize], classes: &[usize]| -> (Vec<f64>, Vec<bool>) {
-            let pairs = rows.iter().flat_map(|&row| classes.iter().map(move |&class| (row, class)));
-            let scored = pairs.map(|(row, class)| (scores.row(row)[class], labels.has(row, class as u32)));
-            // A class that no document of the other folds has has no score there, only a place behind all others.
-            let told = scored.filter(|(score, _)| *score != EMPTY_CLASS_BIAS);
-            told.map(|(score, belongs)| (f64::from(score), belongs)).unzip()
-        };
-        let mut counts = vec![0usize; labels.n_classes()];
-        let given = rows.iter().flat_map(|&row| labels.of(row).unwrap_or(&[]));
-        given.for_each(|&class| counts[class as usize] += 1);
-        let classes: Vec<usize> = (0..counts.len()).collect();
-        let (alone, learnt): (Vec<usize>, Vec<usize>) = classes.iter().partition(|&&class| counts[class] < 2);
-        let step = (rows.len() * learnt.len()).div_ceil(Self::TOGETHER).max(1);
-        let some: Vec<usize> = rows.iter().copied().step_by(step).collect();
-        let (values, belongs) = pairs(&some, if learnt.is_empty() { &alone } else { &learnt });
-        let scale = deviation(&values);
-        let together = fit_sigmoid(&values, &belongs, scale, None, 0.0);
-        let least = together.0 * Self::LEAST;
-        let several = labels.is_multi_label();
-        let sigmoid = |&class: &usize| match counts[class] {
+    /// Learns from some labelled rows, beside what all of them say together.
+    fn of_rows(scores: &Dense, labels: &Labels, rows: &[usize], together: &Together) -> Self {
+        let (counts, several) = (counts(labels, rows), labels.is_multi_label());
+        let sigmoid = |class: usize| match counts[class] {
             // Its document was scored by a model that did not know the class.
-            1 if !learnt.is_empty() => together,
+            1 if together.of_learnt => together.sigmoid,
             _ => {
-                let (values, belongs) = pairs(rows, &[class]);
-                fit_sigmoid(&values, &belongs, scale, Some(together).filter(|_| !several), least)
+                let (values, belongs) = pairs(scores, labels, rows, &[class]);
+                let prior = Some(together.sigmoid).filter(|_| !several);
+                fit_sigmoid(&values, &belongs, together.scale, prior, together.sigmoid.0 * Self::LEAST)
             }
         };
-        let (slopes, offsets) = classes.par_iter().map(sigmoid).unzip();
+        let (slopes, offsets) = (0..counts.len()).into_par_iter().map(sigmoid).unzip();
         // Scores that say nothing when held out still say more than shares alone.
-        Calibration { slopes, offsets, normalised: !several, decides: together.0 < 0.0 }
+        Calibration { slopes, offsets, normalised: !several, decides: together.sigmoid.0 < 0.0 }
     }
 
     /// Whether classes are told apart by [`log_odds`](Self::log_odds), not by scores as they come.
@@ -198,9 +179,52 @@ impl Calibration {
     }
 }
 
+/// What the scores of all classes say together.
+struct Together {
+    /// Their standard deviation.
+    scale: f64,
+    sigmoid: (f64, f64),
+    /// Whether it is that of classes of which some document was learnt from when another was scored.
+    of_learnt: bool,
+}
+
+impl Together {
+    /// At most so many scores, of documents evenly apart, are looked at.
+    const MOST: usize = 20_000;
+
+    fn of(scores: &Dense, labels: &Labels, rows: &[usize]) -> Self {
+        let counts = counts(labels, rows);
+        let (alone, learnt): (Vec<usize>, Vec<usize>) = (0..counts.len()).partition(|&class| counts[class] < 2);
+        let classes = if learnt.is_empty() { alone } else { learnt };
+        let step = (rows.len() * classes.len()).div_ceil(Self::MOST).max(1);
+        let some: Vec<usize> = rows.iter().copied().step_by(step).collect();
+        let (values, belongs) = pairs(scores, labels, &some, &classes);
+        let scale = deviation(&values);
+        let sigmoid = fit_sigmoid(&values, &belongs, scale, None, 0.0);
+        Together { scale, sigmoid, of_learnt: counts.iter().any(|&count| count > 1) }
+    }
+}
+
+/// How many of the rows have each class.
+fn counts(labels: &Labels, rows: &[usize]) -> Vec<usize> {
+    let mut counts = vec![0usize; labels.n_classes()];
+    let given = rows.iter().flat_map(|&row| labels.of(row).unwrap_or(&[]));
+    given.for_each(|&class| counts[class as usize] += 1);
+    counts
+}
+
+/// Scores of rows for classes, and whether the rows have them.
+fn pairs(scores: &Dense, labels: &Labels, rows: &[usize], classes: &[usize]) -> (Vec<f64>, Vec<bool>) {
+    let pairs = rows.iter().flat_map(|&row| classes.iter().map(move |&class| (row, class)));
+    let scored = pairs.map(|(row, class)| (scores.row(row)[class], labels.has(row, class as u32)));
+    // A class that no document of the other folds has has no score there, only a place behind all others.
+    let told = scored.filter(|(score, _)| *score != EMPTY_CLASS_BIAS);
+    told.map(|(score, belongs)| (f64::from(score), belongs)).unzip()
+}
+
 /// Whether more documents are right by log-odds than by scores as they come, when every other document of each class tells what scores mean
 /// for the rest. Where scores are on one scale already, sigmoids of few documents only blur them.
-fn tells_better(scores: &Dense, labels: &Labels, rows: &[usize]) -> bool {
+fn tells_better(scores: &Dense, labels: &Labels, rows: &[usize], together: &Together) -> bool {
     let mut met = vec![0usize; labels.n_classes()];
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for &row in rows {
@@ -217,7 +241,7 @@ fn tells_better(scores: &Dense, labels: &Labels, rows: &[usize]) -> bool {
         let raw = scores.select_rows(tell);
         let right = |scores: &Dense| right_rows(scores, &truth).iter().filter(|&&right| right).count() as i64;
         let before = right(&raw);
-        right(&Calibration::of_rows(scores, labels, learn).log_odds(raw)) - before
+        right(&Calibration::of_rows(scores, labels, learn, together).log_odds(raw)) - before
     };
     !first.is_empty() && !second.is_empty() && won(&first, &second) + won(&second, &first) > 0
 }
@@ -255,54 +279,37 @@ fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64,
         None => (0.0, flat),
     };
     let points: Vec<(f64, f64)> = scores.iter().zip(belongs).map(|(&score, &b)| (score / scale, target(b))).collect();
-    // Negative log-likelihood: t z + ln(1 + e^−z), with z = A f + B, and how far it is from the sigmoid it is held to.
-    let loss = |(a, b): (f64, f64)| {
-        let away = (a - towards.0).powi(2) + (b - towards.1).powi(2);
-        points.iter().map(|(f, t)| t * (a * f + b) + softplus(-(a * f + b))).sum::<f64>() + hold / 2.0 * away
-    };
     let least = least * scale;
     // Along both, and along B alone: the loss is convex, so where its lowest point is beyond a bound of A, the lowest within is on it.
     for free in [1.0, 0.0] {
+        let look = |at: (f64, f64)| Loss::of(&points, at, hold, towards, free);
         let mut at = if free > 0.0 { towards } else { (least, flat.1) };
-        let mut value = loss(at);
-        for _ in 0..200 {
-            let (mut h11, mut h22, mut h21) = (1e-12 + hold, 1e-12 + hold, 0.0);
-            let (mut g1, mut g2) = (hold * (at.0 - towards.0), hold * (at.1 - towards.1));
-            for &(f, t) in &points {
-                let p = 1.0 / (1.0 + (at.0 * f + at.1).exp());
-                let curve = p * (1.0 - p);
-                h11 += f * f * curve;
-                h22 += curve;
-                h21 += f * curve;
-                g1 += f * (t - p);
-                g2 += t - p;
-            }
-            (g1, h21) = (g1 * free, h21 * free);
+        let mut here = look(at);
+        'steps: for _ in 0..200 {
+            let [g1, g2] = here.gradient;
             if g1.abs() < 1e-9 * scores.len() as f64 && g2.abs() < 1e-9 * scores.len() as f64 {
                 break;
             }
+            let [h11, h21, h22] = here.curvature;
             let determinant = h11 * h22 - h21 * h21;
             let step = (-(h22 * g1 - h21 * g2) / determinant, -(h11 * g2 - h21 * g1) / determinant);
             let slope = g1 * step.0 + g2 * step.1;
             // What a step could still gain is lost in the rounding of the loss: no length of it would be found to be better.
-            if -slope <= 1e-13 * value {
+            if -slope <= 1e-13 * here.value {
                 break;
             }
             let mut length = 1.0;
-            let moved = loop {
+            loop {
                 let next = (at.0 + length * step.0, at.1 + length * step.1);
-                let there = loss(next);
-                if there < value + 1e-4 * length * slope {
-                    (at, value) = (next, there);
-                    break true;
+                let there = look(next);
+                if there.value < here.value + 1e-4 * length * slope {
+                    (at, here) = (next, there);
+                    break;
                 }
                 length /= 2.0;
                 if length < 1e-10 {
-                    break false;
+                    break 'steps;
                 }
-            };
-            if !moved {
-                break;
             }
         }
         if (at.0 < least || free == 0.0) && (at.0 / scale).is_finite() && at.1.is_finite() {
@@ -310,6 +317,43 @@ fn fit_sigmoid(scores: &[f64], belongs: &[bool], scale: f64, prior: Option<(f64,
         }
     }
     flat
+}
+
+/// The negative log-likelihood t z + ln(1 + e^−z) with z = A f + B, how far A and B are from those they are held to, and how both change.
+struct Loss {
+    value: f64,
+    gradient: [f64; 2],
+    /// By A twice, by both, by B twice.
+    curvature: [f64; 3],
+}
+
+impl Loss {
+    /// Of points (f, t); along B alone where `free` is 0.
+    fn of(points: &[(f64, f64)], (a, b): (f64, f64), hold: f64, towards: (f64, f64), free: f64) -> Self {
+        let away = (a - towards.0, b - towards.1);
+        let mut value = hold / 2.0 * (away.0 * away.0 + away.1 * away.1);
+        let (mut g1, mut g2) = (hold * away.0, hold * away.1);
+        let (mut h11, mut h21, mut h22) = (1e-12 + hold, 0.0, 1e-12 + hold);
+        // Logarithms of products: a factor is at most 2, and 512 of them are still a number.
+        for some in points.chunks(512) {
+            let mut product = 1.0f64;
+            for &(f, t) in some {
+                let z = a * f + b;
+                let small = (-z.abs()).exp();
+                let p = if z > 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
+                let curve = p * (1.0 - p);
+                product *= 1.0 + small;
+                value += t * z + (-z).max(0.0);
+                h11 += f * f * curve;
+                h22 += curve;
+                h21 += f * curve;
+                g1 += f * (t - p);
+                g2 += t - p;
+            }
+            value += product.ln();
+        }
+        Loss { value, gradient: [g1 * free, g2], curvature: [h11, h21 * free, h22] }
+    }
 }
 
 /// ln(1 + e^z), without overflow.
