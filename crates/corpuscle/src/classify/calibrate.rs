@@ -11,8 +11,9 @@
 //! together by ½ ((A − A₀)² + (B − B₀)²), scores in units of their standard deviation: the few documents of a rare class say little of a
 //! sigmoid of its own. With one or several labels, a class with one document takes that sigmoid as it is, since it was not among those
 //! learnt from when its document was scored. And the log-odds
-//! −(A f + B) are what classes are told apart by ([`Calibration::log_odds`]) where that is right more often, each half of the documents
-//! telling of the other: scores of one-against-rest classifiers are not on one scale, and those of rare classes are too low. On training rows (linear SVM over TF-IDF, three draws of 100 labels) that brings Reuters from 70.7 to
+//! −(A f + B) are what classes are told apart by ([`Calibration::log_odds`]): scores of one-against-rest classifiers are not on one scale, and
+//! those of rare classes are too low. Where that is not right more often, each half of the documents telling of the other, all classes take
+//! the one sigmoid, and the order of scores is kept; so the class given is always the most probable one. On training rows (linear SVM over TF-IDF, three draws of 100 labels) that brings Reuters from 70.7 to
 //! 73.8 %, 20 Newsgroups from 37.0 to 41.1, uneven tweets from 79.3 to 80.9 and banking77 from 27.7 to 28.0 (25.0 with sigmoids on
 //! their own); with all labels it changes next to nothing.
 //!
@@ -67,7 +68,10 @@ impl Calibration {
         run.install(|| {
             let together = Together::of(scores, labels, &rows);
             let mut found = Self::of_rows(scores, labels, &rows, &together);
-            found.decides &= labels.is_multi_label() || tells_better(scores, labels, &rows, &together);
+            if found.decides && !labels.is_multi_label() && !tells_better(scores, labels, &rows, &together) {
+                found.slopes.fill(together.sigmoid.0);
+                found.offsets.fill(together.sigmoid.1);
+            }
             Ok(found)
         })
     }

@@ -337,3 +337,27 @@ fn the_order_of_classes_hardly_matters() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// Whatever a classifier's own scores are, the class given is the one of the highest score shown and of the highest probability.
+#[test]
+fn the_class_given_is_the_most_probable_one() {
+    let run = Run::new(42, 2).unwrap();
+    let texts: Vec<String> = demo().unwrap().test.into_iter().map(|document| mail(&document.text)).collect();
+    let mut faults = Vec::new();
+    for stage in calls(StageKind::Classify, false) {
+        let recipe = Recipe::parse(&format!("tfidf | {stage}")).unwrap();
+        let model = recipe.fit(&corpus(&recipe, false, &run), &run).unwrap();
+        let said = model.predict(&texts, &run).unwrap();
+        for (row, given) in said.labels.iter().enumerate() {
+            let probabilities = said.probabilities.as_ref().map(|all| all.row(row));
+            for values in [Some(said.scores.row(row)), probabilities].into_iter().flatten() {
+                let most = values.iter().copied().fold(f32::MIN, f32::max);
+                // Shares of votes tie, and so do probabilities near 1 in single precision.
+                if values[given[0] as usize] < most - 1e-6 * most.abs() {
+                    faults.push(format!("{stage}, text {row}: {} and not {most}", values[given[0] as usize]));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults, the first {}", faults.len(), faults[0]);
+}
