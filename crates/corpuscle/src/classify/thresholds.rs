@@ -8,7 +8,7 @@
 //!
 //! Not a line per label where its own raw scores have the best F1 (SCut, Yang 2001), which was here before: few documents say too
 //! little about a cut of their own, and a cut of raw scores found on folds is too low for a model fitted on everything, whose scores are
-//! higher. On drawn training documents (`bench/thresholds.py`) rare labels then go to every document. One line for all labels has a
+//! higher. On drawn training documents (`bench/decisions.py`) rare labels then go to every document. One line for all labels has a
 //! higher F1 of all labels together by half a point and a lower mean over labels by one to two where labels differ.
 //!
 //! ```
