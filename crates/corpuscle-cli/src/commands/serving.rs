@@ -13,9 +13,9 @@ use crate::output::{self, WrongCall};
 pub(crate) fn serve(args: &Serve, everywhere: &Everywhere, run: &Run) -> anyhow::Result<()> {
     let listen = listen(&args.listening, everywhere);
     let options = serve::Options { models: args.models.clone(), index: args.index.clone(), listen };
-    let server = serve::Server::open(&options, run).map_err(told)?;
+    let server = serve::Server::open(&options, run).map_err(as_own_error)?;
     output::print_text(&format!("{}\n", server.address()))?;
-    server.run().map_err(told)
+    server.run().map_err(as_own_error)
 }
 
 /// Labels until a signal.
@@ -38,7 +38,7 @@ pub(crate) fn label(args: &Label, everywhere: &Everywhere, run: &Run) -> anyhow:
         true => None,
         false => Some(input::open(&args.data, &options_of_data)?),
     };
-    let (server, added) = label::Server::open(&options, documents.iter_mut().flatten(), run).map_err(told)?;
+    let (server, added) = label::Server::open(&options, documents.iter_mut().flatten(), run).map_err(as_own_error)?;
     if let Some(documents) = &documents {
         input::report_skipped(documents, run);
     }
@@ -50,7 +50,7 @@ pub(crate) fn label(args: &Label, everywhere: &Everywhere, run: &Run) -> anyhow:
         let documents = output::count(added.new + added.known);
         super::say(&format!("{documents} documents; open the address above in a browser, Ctrl-C ends"));
     }
-    server.run().map_err(told)
+    server.run().map_err(as_own_error)
 }
 
 /// Names and descriptions of classes, a line each.
@@ -76,7 +76,7 @@ fn listen(args: &Listening, everywhere: &Everywhere) -> Listen {
 }
 
 /// What a server says, as this command says it.
-fn told(error: corpuscle_server::Error) -> anyhow::Error {
+fn as_own_error(error: corpuscle_server::Error) -> anyhow::Error {
     match error {
         corpuscle_server::Error::Library(error) => error.into(),
         corpuscle_server::Error::Wrong(reason) => WrongCall(reason).into(),

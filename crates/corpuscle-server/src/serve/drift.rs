@@ -141,11 +141,11 @@ impl Watch {
     }
 
     /// What there is to say now.
-    fn told(&self) -> Told {
+    fn report(&self) -> DriftReport {
         let recent = self.recent();
         let (tally, errors) = (recent.tally(), recent.errors());
         let verdict = Verdict::of(&tally, self.known.as_ref(), None, errors);
-        Told { tally, errors, verdict, since: recent.since.clone() }
+        DriftReport { tally, errors, verdict, since: recent.since.clone() }
     }
 }
 
@@ -164,14 +164,14 @@ impl Recent {
     }
 }
 
-struct Told {
+struct DriftReport {
     tally: Tally,
     errors: f64,
     verdict: Verdict,
     since: Option<String>,
 }
 
-impl Told {
+impl DriftReport {
     /// None while there are too few texts, and where nothing tells.
     fn drifted(&self) -> Option<bool> {
         self.verdict.drifted().filter(|_| self.tally.documents() >= LEAST).map(|_| self.since.is_some())
@@ -206,10 +206,10 @@ pub(super) async fn handle(State(serving): State<Arc<Serving>>) -> Result<Respon
     serving.models.watch(&serving.door);
     let about = |named: &super::models::Named| {
         let loaded = named.now();
-        let mut told = loaded.watch.told().json(&loaded.model);
-        told["name"] = json!(named.name);
-        told["version"] = json!(loaded.version);
-        told
+        let mut report = loaded.watch.report().json(&loaded.model);
+        report["name"] = json!(named.name);
+        report["version"] = json!(loaded.version);
+        report
     };
     let models: Vec<Value> = serving.models.iter().map(about).collect();
     request::answer(&json!({"models": models}))
@@ -218,30 +218,30 @@ pub(super) async fn handle(State(serving): State<Arc<Serving>>) -> Result<Respon
 /// Values of this moment, for Prometheus.
 pub(super) fn write_gauges(serving: &Serving, out: &mut String) {
     serving.models.watch(&serving.door);
-    let told: Vec<(String, Told)> =
-        serving.models.iter().map(|named| (escaped(&named.name), named.now().watch.told())).collect();
-    type Gauge = fn(&Told) -> Option<f64>;
+    let reports: Vec<(String, DriftReport)> =
+        serving.models.iter().map(|named| (escaped(&named.name), named.now().watch.report())).collect();
+    type Gauge = fn(&DriftReport) -> Option<f64>;
     let gauges: [(&str, &str, Gauge); 5] = [
-        ("corpuscle_drifted", "Whether recent texts are unlike those trained on.", |told| {
-            told.drifted().map(|drifted| f64::from(u8::from(drifted)))
+        ("corpuscle_drifted", "Whether recent texts are unlike those trained on.", |report| {
+            report.drifted().map(|drifted| f64::from(u8::from(drifted)))
         }),
-        ("corpuscle_recent_texts", "Texts that this is judged by.", |told| Some(told.tally.documents() as f64)),
+        ("corpuscle_recent_texts", "Texts that this is judged by.", |report| Some(report.tally.documents() as f64)),
         (
             "corpuscle_recent_novel_share",
             "Share of them whose p-value of being like the training ones is 0.05 or less.",
-            |told| told.verdict.strange.map(|share| share.value()),
+            |report| report.verdict.strange.map(|share| share.value()),
         ),
-        ("corpuscle_recent_unknown_words_share", "Share of their words that the model does not know.", |told| {
-            told.verdict.unknown.map(|unknown| unknown.share)
+        ("corpuscle_recent_unknown_words_share", "Share of their words that the model does not know.", |report| {
+            report.verdict.unknown.map(|unknown| unknown.share)
         }),
-        ("corpuscle_expected_unknown_words_share", "The same for texts like the training ones.", |told| {
-            told.verdict.unknown.and_then(|unknown| unknown.expected)
+        ("corpuscle_expected_unknown_words_share", "The same for texts like the training ones.", |report| {
+            report.verdict.unknown.and_then(|unknown| unknown.expected)
         }),
     ];
     for (name, about, value) in gauges {
         let _ = writeln!(out, "# HELP {name} {about}\n# TYPE {name} gauge");
-        for (model, told) in &told {
-            if let Some(value) = value(told) {
+        for (model, report) in &reports {
+            if let Some(value) = value(report) {
                 let _ = writeln!(out, "{name}{{model=\"{model}\"}} {value}");
             }
         }

@@ -223,8 +223,8 @@ fn pairs(scores: &Dense, labels: &Labels, rows: &[usize], classes: &[usize]) -> 
     let pairs = rows.iter().flat_map(|&row| classes.iter().map(move |&class| (row, class)));
     let scored = pairs.map(|(row, class)| (scores.row(row)[class], labels.has(row, class as u32)));
     // A class that no document of the other folds has has no score there, only a place behind all others.
-    let told = scored.filter(|(score, _)| *score != EMPTY_CLASS_BIAS);
-    told.map(|(score, belongs)| (f64::from(score), belongs)).unzip()
+    let known = scored.filter(|(score, _)| *score != EMPTY_CLASS_BIAS);
+    known.map(|(score, belongs)| (f64::from(score), belongs)).unzip()
 }
 
 /// Whether more documents are right by log-odds than by scores as they come, when every other document of each class tells what scores mean

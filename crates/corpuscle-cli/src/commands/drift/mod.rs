@@ -39,19 +39,19 @@ pub(crate) fn run(args: &Drift, everywhere: &Everywhere, run: &Run) -> anyhow::R
     };
     let known = own.or_else(|| before.as_ref().map(Seen::vocabulary));
     let new = run.watch("new", None, || Seen::of(&args.data, &options, &model, known.as_ref(), quiet))?;
-    let told = Told::of(&model, &new, before.as_ref(), known.as_ref(), args.top as usize);
+    let report = DriftReport::of(&model, &new, before.as_ref(), known.as_ref(), args.top as usize);
     if let Some(path) = &args.report {
-        let page = told.page(args, &new, before.as_ref()).render();
+        let page = report.page(args, &new, before.as_ref()).render();
         output::write_beside(path, |file| Ok(std::io::Write::write_all(file, page.as_bytes())?))?;
     }
     if everywhere.json {
-        return output::print_json(&told.json(&new, before.as_ref(), run));
+        return output::print_json(&report.json(&new, before.as_ref(), run));
     }
-    output::print_text(&told.text(&new, before.as_ref()))
+    output::print_text(&report.text(&new, before.as_ref()))
 }
 
 /// What there is to say.
-struct Told {
+struct DriftReport {
     verdict: Verdict,
     moved: Option<f64>,
     /// Class, share now, share before.
@@ -60,7 +60,7 @@ struct Told {
     words: Vec<(String, usize, Option<usize>)>,
 }
 
-impl Told {
+impl DriftReport {
     fn of(model: &Model, new: &Seen, before: Option<&Seen>, known: Option<&Vocabulary>, top: usize) -> Self {
         let counted = known.and_then(|known| before.map(|before| before.counted(known)));
         let verdict = Verdict::of(&new.tally, known, counted, USUAL);
@@ -84,7 +84,7 @@ impl Told {
         words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         words.truncate(top);
         classes.truncate(top);
-        Told { verdict, moved: before.map(|before| moved(model.classes().len(), new, before)), classes, words }
+        DriftReport { verdict, moved: before.map(|before| moved(model.classes().len(), new, before)), classes, words }
     }
 
     fn json(&self, new: &Seen, before: Option<&Seen>, run: &Run) -> serde_json::Value {

@@ -5,11 +5,11 @@ use corpuscle::report::html::{Metric, Report, Section};
 use corpuscle::report::svg::{Bar, BarChart, Chart};
 
 use super::seen::Seen;
-use super::{Told, interval};
+use super::{DriftReport, interval};
 use crate::args::Drift;
 use crate::output;
 
-impl Told {
+impl DriftReport {
     /// Everything, with charts.
     pub(super) fn page(&self, args: &Drift, new: &Seen, before: Option<&Seen>) -> Report {
         let mut metrics = Vec::new();

@@ -6,7 +6,7 @@
 //!   whose values have several words in more than half of the rows; if there are still several, one that cannot be the
 //!   label.
 //! - **Label**: a field that serves nothing else and has at least two values that repeat: no more different ones than half
-//!   the rows that have one.
+//!   the rows that have one. Dates and times repeat too and are no label.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,18 @@ fn repeats(rows: &[Whole], name: &str) -> bool {
     let values = known(rows, name);
     let plain = values.iter().all(|value| !value.is_array() && !value.is_object());
     let different = values.iter().map(ToString::to_string).collect::<BTreeSet<_>>().len();
-    plain && different >= 2 && 2 * different <= values.len()
+    plain && different >= 2 && 2 * different <= values.len() && !values.iter().all(|value| is_moment(value))
+}
+
+/// Whether a value reads as a date or a time: three or more numbers, or two with a colon between, and nothing else but what stands
+/// between those.
+fn is_moment(value: &Value) -> bool {
+    let Some(text) = value.as_str().map(str::trim) else { return false };
+    let between = |c: char| matches!(c, '-' | '/' | '.' | ':' | ' ' | '+' | 'T' | 'Z');
+    let numbers = text.split(between).filter(|part| !part.is_empty()).count();
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || between(c))
+        && (numbers > 2 || numbers == 2 && text.contains(':'))
 }
 
 #[cfg(test)]
@@ -114,5 +125,16 @@ mod tests {
         assert_eq!(label(&both, &[]), None);
         let one = rows(&[r#"{"s":1}"#, r#"{"s":1}"#]);
         assert_eq!(label(&one, &[]), None);
+    }
+
+    #[test]
+    fn dates_and_times_repeat_and_are_no_label() {
+        for days in [["2026-01-31", "2026-02-28"], ["31.1.2026 10:15", "1.2.2026 9:00"], ["9:30", "10:00"]] {
+            let row = |n: usize| serde_json::from_value(serde_json::json!({"when": days[n % 2], "n": n})).unwrap();
+            let rows: Vec<Whole> = (0..6).map(row).collect();
+            assert_eq!(label(&rows, &[]), None, "{days:?}");
+        }
+        let versions = rows(&[r#"{"v":"1.5"}"#, r#"{"v":"2.0"}"#, r#"{"v":"1.5"}"#, r#"{"v":"2.0"}"#]);
+        assert_eq!(label(&versions, &[]).as_deref(), Some("v"));
     }
 }

@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex};
 use self::input::Input;
 pub use self::options::{Filter, Format, Numbers, ReadOptions};
 pub use self::sink::Skipped;
-use self::sink::{Flow, Halt, Message, Sink, Told};
+use self::sink::{Findings, Flow, Halt, Message, Sink};
 use self::source::{Source, detect, expand, is_workbook};
 use super::Document;
 use crate::{Error, Result};
@@ -55,8 +55,8 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
     let sources = expand(paths, options)?;
     let (sender, receiver) = sync_channel(WAITING);
     let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::new(Mutex::new(Told::default()));
-    let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&told));
+    let findings = Arc::new(Mutex::new(Findings::default()));
+    let mut sink = Sink::new(options.clone(), sender, Arc::clone(&stop), Arc::clone(&findings));
     std::thread::Builder::new()
         .name("corpuscle-read".to_string())
         .spawn(move || {
@@ -68,7 +68,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Docume
             }
         })
         .map_err(|error| Error::data(format!("cannot start a thread to read with: {error}")))?;
-    Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, told, stop })
+    Ok(Documents { receiver: Some(receiver), batch: Vec::new().into_iter(), failed: None, findings, stop })
 }
 
 /// [`read()`], gathered into a list.
@@ -160,14 +160,14 @@ pub struct Documents {
     batch: std::vec::IntoIter<Document>,
     /// An error that waits for the batch before it to be used.
     failed: Option<Error>,
-    told: Arc<Mutex<Told>>,
+    findings: Arc<Mutex<Findings>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Documents {
     /// The bad rows left out so far; all of them once the documents are at their end.
     pub fn skipped(&self) -> Skipped {
-        self.told.lock().map(|told| told.skipped.clone()).unwrap_or_default()
+        self.findings.lock().map(|findings| findings.skipped.clone()).unwrap_or_default()
     }
 
     /// The format of the first source; waits for its first documents.
@@ -175,12 +175,12 @@ impl Documents {
         if self.batch.len() == 0 && self.failed.is_none() {
             self.failed = self.receive().err();
         }
-        self.told.lock().ok().and_then(|told| told.format)
+        self.findings.lock().ok().and_then(|findings| findings.format)
     }
 
     /// What was taken for granted so far, a sentence for each: a field that was taken for the text, for instance.
     pub fn notes(&self) -> Vec<String> {
-        self.told.lock().map(|told| told.notes.clone()).unwrap_or_default()
+        self.findings.lock().map(|findings| findings.notes.clone()).unwrap_or_default()
     }
 
     /// Takes the next batch from the reading thread, or its end.
@@ -230,7 +230,7 @@ impl From<Vec<Document>> for Documents {
             receiver: None,
             batch: documents.into_iter(),
             failed: None,
-            told: Arc::default(),
+            findings: Arc::default(),
             stop: Arc::default(),
         }
     }

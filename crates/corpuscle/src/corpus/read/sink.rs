@@ -38,7 +38,7 @@ impl Skipped {
 
 /// What the reading thread tells beside the documents.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Findings {
     pub(super) skipped: Skipped,
     pub(super) notes: Vec<String>,
     pub(super) format: Option<Format>,
@@ -73,7 +73,7 @@ pub(super) struct Sink {
     pub(super) options: ReadOptions,
     sender: SyncSender<Message>,
     stop: Arc<AtomicBool>,
-    told: Arc<Mutex<Told>>,
+    findings: Arc<Mutex<Findings>>,
     batch: Vec<Document>,
     batch_bytes: usize,
     /// The source being read, for messages.
@@ -105,7 +105,7 @@ impl Sink {
         options: ReadOptions,
         sender: SyncSender<Message>,
         stop: Arc<AtomicBool>,
-        told: Arc<Mutex<Told>>,
+        findings: Arc<Mutex<Findings>>,
     ) -> Self {
         let fields = Fields::new(&options);
         let (find_text, find_label) = (options.find_text, options.find_label);
@@ -115,7 +115,7 @@ impl Sink {
             options,
             sender,
             stop,
-            told,
+            findings,
             batch: Vec::new(),
             batch_bytes: 0,
             source: String::new(),
@@ -132,15 +132,15 @@ impl Sink {
 
     /// What the source at hand is.
     pub(super) fn is_of(&self, format: Format) {
-        if let Ok(mut told) = self.told.lock() {
-            told.format.get_or_insert(format);
+        if let Ok(mut findings) = self.findings.lock() {
+            findings.format.get_or_insert(format);
         }
     }
 
     /// Something the caller should know.
     pub(super) fn note(&self, note: String) {
-        if let Ok(mut told) = self.told.lock() {
-            told.notes.push(note);
+        if let Ok(mut findings) = self.findings.lock() {
+            findings.notes.push(note);
         }
     }
 
@@ -276,7 +276,7 @@ impl Sink {
             let reason = missing(self.fields.name(slot), self.names.iter().map(String::as_str));
             return Err(Error::data(format!("in none of the {} rows: {reason}", self.rows)).into());
         }
-        let skipped = self.told.lock().map(|told| told.skipped.clone()).unwrap_or_default();
+        let skipped = self.findings.lock().map(|findings| findings.skipped.clone()).unwrap_or_default();
         if self.documents == 0 && skipped.count > 0 {
             let first = skipped.reasons.first().cloned().unwrap_or_default();
             return Err(
@@ -337,8 +337,8 @@ impl Sink {
         if !self.options.skip_bad {
             return Err(Halt::Failed(error));
         }
-        if let Ok(mut told) = self.told.lock() {
-            let skipped = &mut told.skipped;
+        if let Ok(mut findings) = self.findings.lock() {
+            let skipped = &mut findings.skipped;
             skipped.count += 1;
             if skipped.reasons.len() < Skipped::REASONS {
                 skipped.reasons.push(error.to_string());

@@ -276,10 +276,10 @@ impl Protocol {
         from: &Drawn<'_>,
         number: u64,
         corpora: &mut Tokenised,
-        [told, run]: [&Run; 2],
+        [watched, run]: [&Run; 2],
     ) -> Result<DrawDone> {
         let Drawn { documents, learnt, ref labels, places } = *from;
-        let draw = self.draw(documents, learnt, number, told.seed())?;
+        let draw = self.draw(documents, learnt, number, watched.seed())?;
         let mut systems = Vec::new();
         for (index, system) in self.systems.iter().enumerate() {
             let Some(recipe) = &system.recipe else { continue };
@@ -290,7 +290,7 @@ impl Protocol {
                     _ => {
                         let candidates = self.candidates(recipe, at);
                         done.push(self.one(&candidates, documents, labels, &draw, corpora, run)?);
-                        told.advance(1);
+                        watched.advance(1);
                     }
                 }
             }

@@ -30,12 +30,12 @@ fn a_protocol_runs_and_chooses_values() {
 #[test]
 fn draws_made_at_once_are_those_made_one_after_another() {
     let protocol = Protocol::parse(SMALL).unwrap();
-    let told = |threads: usize| {
+    let printed = |threads: usize| {
         let result = protocol.run(&demo().unwrap().train, 0, Some(3), &Run::new(7, threads).unwrap()).unwrap();
         serde_json::to_string(&result).unwrap()
     };
-    assert_eq!(told(1), told(2));
-    assert_eq!(told(1), told(8));
+    assert_eq!(printed(1), printed(2));
+    assert_eq!(printed(1), printed(8));
     let refused = Protocol::parse(&SMALL.replace("tfidf | svm(calibrate=0)", "tfidf(min_df=900) | svm(calibrate=0)"));
     let run = Run::new(7, 2).unwrap();
     assert!(refused.unwrap().run(&demo().unwrap().train, 0, Some(3), &run).is_err());
