@@ -182,6 +182,8 @@ impl PmiParams {
         let all: u64 = totals.iter().sum();
         let row = |counts: &mut Vec<u32>, column: usize| -> Result<Vec<(u32, f32)>> {
             run.check()?;
+            // One table of counts per thread, cleared through the list of what was seen: to empty all of it for every term would
+            // cost terms² in all.
             let mut seen = Vec::new();
             for near in of(column).iter().flat_map(|&place| texts.near(place as usize)) {
                 if near as usize != column {
@@ -200,6 +202,7 @@ impl PmiParams {
                 }
             }
             list.retain(|&(pmi, _)| pmi > 0.0);
+            // Equal PMI goes by the number of the term, so that the same neighbours are kept every time.
             list.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             list.truncate(self.neighbours);
             let sum: f64 = list.iter().map(|(pmi, _)| pmi).sum();

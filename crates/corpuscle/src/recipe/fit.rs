@@ -174,6 +174,8 @@ impl Node {
                     let rows = labelled.iter().map(|&row| row as u64);
                     stage_key(params.as_ref(), key, run).numbers(rows).finish()
                 };
+                // Work is shared by everything that it depends on: the words, the arguments, the seed and, where it is asked for, which
+                // documents have a label (SCDV's threshold).
                 let key = key.map(with_labelled);
                 let size = |(model, matrix): &(Arc<dyn VectorizerModel>, Matrix)| kept(matrix, |out| model.save(out));
                 let fit = || run.stage(name, None, || params.fit_any(tokens, &labelled, run));
@@ -276,6 +278,7 @@ impl Node {
                 let (stage, out) = part.fit(flow, learning, run)?;
                 let Flowing { matrix, trace, names, key, .. } = out;
                 let is_plain = trace.is_plain();
+                // A copy: another branch, or another recipe of the run, may share the matrix as it was.
                 let mut matrix = Matrix::clone(&matrix);
                 run.install(|| matrix.scale(*weight));
                 let key = weighted_key(key, *weight);

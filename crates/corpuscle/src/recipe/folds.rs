@@ -104,6 +104,7 @@ impl Part<'_> {
                 if let Some(judge) = self.judge {
                     target = target.with_judge(judge);
                 }
+                // Held-out rows go through a stage that has not seen their labels: the rows of the fit itself would be too well separated.
                 let (fitted, x) = stage.fit_any(&before.x, &target, self.run)?;
                 let held = fitted.model.transform(&before.held, self.run)?;
                 let names = before.names.map(|names| {

@@ -81,6 +81,7 @@ impl CompositeModel {
             let some = (1..tokens.n_documents()).contains(&labelled.len());
             let own = if some { Some(tokens.select(labelled)?) } else { None };
             let training = own.as_ref().unwrap_or(tokens);
+            // Folds begin at 0: clusters without a word of the document are left out, and their entries are 0.
             let ends = composite.of_each(training, run, |parts| {
                 let larger = |ends: (f32, f32), &value: &f32| (ends.0.min(value), ends.1.max(value));
                 parts.fold((0f32, 0f32), |ends, values| values.iter().fold(ends, larger))
@@ -212,6 +213,7 @@ impl CompositeModel {
             }
             let (vectors, clusters) = scratch.sums.split_at_mut(k * dim);
             let inverse = |length: f64| if length > 0.0 { length.recip() } else { 1.0 };
+            // Hundreds of vector entries would drown K weights, so both parts get the same length before the whole does.
             scales = [inverse(make_unit(vectors)), inverse(make_unit(clusters))];
         }
         let Scratch { sums, touched, .. } = scratch;

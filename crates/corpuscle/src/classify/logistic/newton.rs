@@ -129,6 +129,7 @@ impl<'a, const N: usize> Newton<'a, N> {
         let mut objective = self.objective(&vector);
         for step in 0..=limits.max_iter {
             run.check()?;
+            // Slopes are left by `objective`, so the gradient needs one pass back and none forward.
             self.back(&mut gradient)?;
             self.add_weights(&vector, &mut gradient);
             self.curvatures(&mut inverse);
@@ -141,6 +142,7 @@ impl<'a, const N: usize> Newton<'a, N> {
             if step == limits.max_iter || !going.contains(&true) {
                 break;
             }
+            // After the stopping rule: the diagonal takes a pass over the documents, and the last step does not need it.
             self.precondition(&mut inverse);
             let direction = self.conjugate_gradients(&gradient, &inverse, going, run)?;
             for lane in 0..N {
@@ -175,6 +177,8 @@ impl<'a, const N: usize> Newton<'a, N> {
         let mut product = vec![[0f32; N]; gradient.len()];
         let mut change = vec![[0f32; N]; self.scores.len()];
         let mut moved = vec![[0f32; N]; self.scores.len()];
+        // Conjugate gradients from 0, so the first residual is −g. They stop early: far from the optimum a better solution of the
+        // quadratic is no better direction.
         let first = self.dot(&residual, &residual, Some(inverse));
         let mut length = first;
         for _ in 0..MAX_INNER {
@@ -235,6 +239,7 @@ impl<'a, const N: usize> Newton<'a, N> {
                 return Ok(());
             }
         }
+        // Rounding hides any descent that is left: the vector goes back to where it was, and the caller counts a stall.
         let back = taken.map(|taken| -taken);
         add(vector, back, direction);
         add(&mut self.scores, back, change);

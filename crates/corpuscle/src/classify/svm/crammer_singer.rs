@@ -100,6 +100,8 @@ pub(super) fn solve<const N: usize>(
         let met = solver.pass(&blocks);
         passes += 1;
         since_check += 1;
+        // Losses met on the way are of weights that changed meanwhile and miss the inactive documents, so they only tell when it
+        // is worth a pass to measure the gap itself.
         let close = solver.gap(met) <= 1.5 * tolerance;
         if close || since_check == PASSES_BETWEEN_CHECKS || passes == max_iter {
             since_check = 0;
@@ -107,6 +109,7 @@ pub(super) fn solve<const N: usize>(
             if gap <= tolerance {
                 break;
             }
+            // Some were passed over too early, or the gap would be closed: all are looked at again.
             solver.active.iter_mut().for_each(|active| *active = true);
             solver.violation = f32::INFINITY;
         }
@@ -237,6 +240,7 @@ impl<const N: usize> Solver<'_, N> {
                 }
                 let lowest = lowest_movable(b, alpha, truth, price);
                 violation = violation.max(highest - lowest);
+                // From here on b is B: the gradient without this document's own share in the weights.
                 for (b, alpha) in b.iter_mut().zip(alpha.iter()) {
                     *b -= norm * *alpha;
                 }

@@ -41,11 +41,14 @@ pub(super) fn of_terms(task: &Task<'_>, directions: usize, run: &Run) -> Result<
     let gram = task.gram();
     let mut combinations = Dense::zeros(task.x.rows(), directions);
     fill_random(&mut combinations, 0, &mut run.rng(STREAM));
+    // The image of random combinations of documents lies mostly in the leading directions; a step of M Mᵀ turns it further into
+    // them, and bases are made orthonormal between, or all columns would lean to the first direction.
     let mut up = orthonormal_twice(times_outputs(task, &gram, &combinations, run)?)?;
     for _ in 0..POWER_STEPS {
         let back = transposed_times_outputs(task, &gram, &up, run)?;
         up = orthonormal_twice(times_outputs(task, &gram, &orthonormal_twice(back)?, run)?)?;
     }
+    // Only this product is kept, so only it is solved beyond the rounding of eight bits.
     let down = transposed_times_weights(task, &gram, &up, run)?;
     Ok(Factors { up, down })
 }

@@ -115,6 +115,8 @@ fn compact_first(
 ) -> Result<(Layer, Solver, Moments)> {
     let prototypes = task.prototypes.len();
     let by_gradients = matches!(solver, Solver::Auto | Solver::Gradients);
+    // Where gradients need many steps, or nearly as many directions as prototypes are kept, solving for the directions costs as much
+    // as solving for W: then W is solved as a whole and cut afterwards.
     if !by_gradients || 2 * *width > prototypes || !task.is_easy(run)? {
         let (weights, solver) = task.solve(solver, run)?;
         let whole = [of_terms(task, Weights::Whole(weights))?];
@@ -126,6 +128,7 @@ fn compact_first(
         let [layer] = layers;
         return Ok((layer, solver, moments));
     }
+    // The exact outputs of a few documents, spread over the corpus, tell whether the directions suffice.
     let sample: Vec<usize> =
         (0..SAMPLE.min(task.x.rows())).map(|at| at * task.x.rows() / SAMPLE.min(task.x.rows())).collect();
     let exact = factor::exact(task, &sample, run)?;

@@ -36,9 +36,11 @@ pub(super) fn next(means: &[f64], scatter: &[f64], rows: usize, noise: f64, ridg
             weights[column * width + row] = scatter[row * width + column];
         }
     }
+    // D is of squares about 0, not about the mean: a word that is removed becomes 0.
     let squares: Vec<f64> =
         (0..width).map(|at| scatter[at * width + at].max(0.0) + rows as f64 * means[at] * means[at]).collect();
     let floor = ridge * squares.iter().sum::<f64>() / width as f64;
+    // (E[R] E[Q]⁻¹)ᵀ with one p of each cancelled: p S + (1 − p) D, which is positive definite at any noise above 0.
     let mut system: Vec<f64> = scatter.iter().map(|value| (1.0 - noise) * value).collect();
     for (column, squares) in squares.iter().enumerate() {
         system[column * width + column] += noise * (squares + floor).max(f64::MIN_POSITIVE);
@@ -193,6 +195,7 @@ impl<'a> Task<'a> {
 
     fn gradients(&self, gram: Option<ShiftedGram<'_>>, run: &Run) -> Result<Dense> {
         let gram = gram.unwrap_or_else(|| self.gram());
+        // Sixteen prototypes fill the registers, so that a row of X is fetched once for sixteen systems.
         let panels: Vec<(Vec<Lane>, bool)> = self
             .prototypes
             .par_chunks(LANES)
@@ -218,6 +221,7 @@ impl<'a> Task<'a> {
     fn woodbury(&self, run: &Run) -> Result<Dense> {
         let (n, r) = (self.x.rows(), self.prototypes.len());
         check_size("documents", n, 4)?;
+        // (αX_cᵀX_c + D)⁻¹X_cᵀ = D⁻¹X_cᵀ(αX_c D⁻¹X_cᵀ + I)⁻¹: a system as large as the documents are many, not the terms.
         let mut system = self.gram().write_out();
         run.check()?;
         let mut sides = Dense::zeros(n, r);
@@ -233,6 +237,7 @@ impl<'a> Task<'a> {
         });
         solve_symmetric(&mut system, n, sides.values_mut(), r, run)?;
         drop(system);
+        // X is never centred, which would fill it: a column's mean times the total of the solution is taken off instead.
         let totals: Vec<f32> = moments(&sides, 0..r).iter().map(|&(mean, _)| (mean * n as f64) as f32).collect();
         let mut weights = Dense::zeros(self.x.cols(), r);
         weights.values_mut().par_chunks_mut(r).enumerate().for_each(|(column, out)| {
@@ -256,6 +261,7 @@ impl<'a> Task<'a> {
             let (rows, values) = self.by_columns.row(column);
             for (&row, &value) in rows.iter().zip(values) {
                 let (others, entries) = self.x.row(row as usize);
+                // Only the lower triangle is read; terms stand in order, so its entries are the first ones of a row.
                 let upto = others.partition_point(|&other| other as usize <= column);
                 for (&other, &entry) in others[..upto].iter().zip(&entries[..upto]) {
                     out[other as usize] += f64::from(value) * f64::from(entry);
@@ -265,6 +271,7 @@ impl<'a> Task<'a> {
             out[..=column].iter_mut().zip(&self.means).for_each(|(entry, &mean)| *entry -= own * f64::from(mean));
         });
         run.check()?;
+        // E[R] is columns of the same scatter, so they are taken before the diagonal is added to it.
         let mut sides = vec![0f64; d * r];
         sides.par_chunks_exact_mut(r).enumerate().for_each(|(row, out)| {
             for (to, &column) in out.iter_mut().zip(self.prototypes) {

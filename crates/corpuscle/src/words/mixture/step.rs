@@ -69,6 +69,8 @@ impl Data {
     /// The next components, and the mean log-likelihood under the given ones.
     pub(super) fn step(&self, components: &Components, params: &MixtureParams) -> Result<(Components, f64)> {
         let k = params.clusters;
+        // Expectation and maximisation in one pass: all that the next components need of the rows are their sums weighed by
+        // posteriors, so no table of rows × components is held.
         let (sums, total) = weigh_rows(&self.wide, &components.scoring, |_, scores| {
             scores.chunks_exact_mut(k).map(|scores| f64::from(softmax(scores))).sum()
         });
@@ -78,6 +80,7 @@ impl Data {
 
     fn maximise(&self, sums: &Small, params: &MixtureParams) -> Result<Components> {
         let (k, dim, n) = (params.clusters, self.dim, self.wide.rows() as f64);
+        // The last wide column is 1 in every row, so its weighed sum is the soft count of the component.
         let counts: Vec<f64> = (0..k).map(|c| sums.row(c)[self.wide.cols() - 1] + EMPTY).collect();
         let all: f64 = counts.iter().sum();
         let weights: Vec<f64> = counts.iter().map(|count| count / all).collect();
@@ -94,6 +97,8 @@ impl Data {
                 for (c, count) in counts.iter().enumerate() {
                     scaled.row_mut(c).iter_mut().zip(means.row(c)).for_each(|(to, mean)| *to = mean * count);
                 }
+                // Scatter within components = scatter about the mean of all − scatter of the components' means: the former never
+                // changes, so a step needs no second pass over the rows.
                 let between = means.transposed_times(&scaled);
                 let mut covariance = Small::zeros(dim, dim);
                 for i in 0..dim {
@@ -104,6 +109,8 @@ impl Data {
                 }
                 let factor = Cholesky::of(&covariance, dim)?;
                 let inverse = factor.inverse();
+                // −½ xᵀΣ⁻¹x is the same for every component and falls out of the posteriors, so rows are scored by a linear
+                // function; what it is on average goes into the likelihood by the trace below.
                 let directions = means.times(&inverse);
                 for (c, weight) in weights.iter().enumerate() {
                     let length = dot(means.row(c), directions.row(c));
@@ -127,6 +134,7 @@ impl Data {
             }
             Covariance::Diagonal => {
                 for c in 0..k {
+                    // Here every component has a Σ of its own and the quadratic part differs: the squared columns carry it.
                     let (mean, squares) = (means.row(c), &sums.row(c)[dim..2 * dim]);
                     let mut constant = weights[c].ln();
                     for i in 0..dim {
@@ -221,6 +229,7 @@ fn widened(x: &Dense, mean: &[f64], covariance: Covariance) -> Dense {
 
 /// Turns scores into probabilities; gives the logarithm of the sum of their exponentials.
 pub(super) fn softmax(scores: &mut [f32]) -> f32 {
+    // Without the largest taken out first, rows far from every mean would be 0 / 0.
     let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     scores.iter_mut().for_each(|score| *score = exp(*score - most));
     let sum: f32 = scores.iter().sum();
