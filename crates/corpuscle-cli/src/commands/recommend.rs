@@ -134,8 +134,9 @@ fn reason(fate: &Fate, folds: usize) -> String {
         Fate::Finished => String::new(),
         Fate::Dropped => format!("clearly behind after {folds} folds"),
         Fate::TooSlow(_) if folds > 0 => format!("left at {folds} folds for want of time"),
-        Fate::TooSlow(seconds) => format!("skipped, one fold takes about {seconds:.1} s and there is no time for it"),
-        Fate::NotTried => "skipped, no time left".to_string(),
+        // Less than is shown: stopped before it could tell how long it takes.
+        Fate::TooSlow(seconds) if *seconds >= 0.05 => format!("skipped, no time for a fold of {seconds:.1} s or more"),
+        Fate::TooSlow(_) | Fate::NotTried => "skipped, no time left".to_string(),
         Fate::TooFewDocuments(labelled) => format!("not compared, {labelled} labelled documents are too few"),
         Fate::Failed(why) => format!("failed ({})", why.lines().last().unwrap_or_default().trim()),
     }
