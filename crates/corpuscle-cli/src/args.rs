@@ -150,6 +150,9 @@ pub(crate) struct Reading {
     /// Format of the data [default: found out]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Encoding of the data, such as windows-1252 or shift_jis [default: utf-8, or utf-16 where the data begin so]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
     /// Sheet of a workbook [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) sheet: Option<String>,

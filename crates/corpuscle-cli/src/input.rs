@@ -28,6 +28,7 @@ pub(crate) fn options(reading: &Reading) -> anyhow::Result<ReadOptions> {
             InputFormat::Excel => Format::Excel,
             InputFormat::Lines => Format::Lines,
         }),
+        encoding: reading.encoding.as_deref().map(str::parse).transpose()?,
         quoting: !reading.no_quotes,
         max_line: reading.max_line as usize * (1 << 20),
         label_separator: reading.label_separator,

@@ -52,6 +52,8 @@ const HINTS: &[(&str, &str, &str)] = &[
     ("is a zip archive", "--input-format", "a workbook without its name is read with --input-format excel"),
     ("was taken for it; say which of them", "--label", "name it with --label"),
     ("has no sheet `", "--sheet", "name it with --sheet"),
+    ("not UTF-8: byte 0x", "--encoding", "or name its encoding, as in --encoding windows-1252"),
+    ("that are not of the encoding", "--encoding", "--encoding names it"),
     ("is longer than the limit", "--max-line", "--max-line raises it"),
     ("a weight is a finite number", "--weight", "name another field with --weight"),
     ("documents has a label, so there is nothing", "--label", "name the field with --label"),

@@ -47,5 +47,5 @@ pub use describe::read_descriptions;
 pub use document::Document;
 pub use label_counts::LabelCounts;
 pub use labels::{Labels, LabelsBuilder};
-pub use read::{Documents, Filter, Format, Numbers, ReadOptions, Skipped, read, read_all, read_text};
+pub use read::{Documents, Encoding, Filter, Format, Numbers, ReadOptions, Skipped, read, read_all, read_text};
 pub use split::{blocks, folds, hold_out, without};

@@ -89,6 +89,12 @@ fn documents(name: &str, format: Option<Format>, data: &[u8], may_break: bool) {
         label_separator: (how & 8 > 0).then_some('|'),
         quoting: how & 16 == 0,
         max_line: if how & 32 > 0 { 100 } else { 1 << 20 },
+        encoding: match how >> 6 {
+            0 => None,
+            1 => "windows-1252".parse().ok(),
+            2 => "shift_jis".parse().ok(),
+            _ => "utf-16le".parse().ok(),
+        },
         ..Default::default()
     };
     match read_all(&[&path], &options) {

@@ -67,7 +67,11 @@ fn rows_of_the_wrong_shape() {
     assert_says(&fault("a.json", b"[]"), &["a.json: is empty"]);
     assert_says(&fault("a.txt", b"__label__a x\n__label__ y"), &["a.txt:2: `__label__` without a name"]);
     assert_says(&fault("a.txt", b"__label__a \xff"), &["a.txt:1: not UTF-8"]);
-    assert_says(&fault("a.jsonl", b"\xff\xfe{\x00"), &["UTF-16"]);
+    assert_says(&fault("a.jsonl", b"\xff\xfe{\x00"), &["a.jsonl:1: not a JSON object"]);
+    assert_says(
+        &fault("a.jsonl", b"\xff\xfe{\x00\"\x00\x0a\x00\x3d\xd8\x0a\x00"),
+        &["a.jsonl: line 2 has bytes", "utf-16le"],
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! A folder per class, a file per document. Bytes that are not UTF-8 are read as Latin-1, as old mail and news are.
+//! A folder per class, a file per document. Bytes that are not UTF-8 are read as Latin-1, as old mail and news are, unless an encoding is named.
 
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::encoding::Encoding;
 use super::input::{Input, read_error};
 use super::lines::too_long;
 use super::row::{Value, whole};
@@ -20,7 +21,7 @@ pub(super) fn read(folder: &Path, sink: &mut Sink) -> Flow {
                 return Err(sink.error(None, reason.to_string()).into());
             }
             let id = format!("{class}/{}", file_name(&file));
-            match text_of(&file, sink.options.max_line) {
+            match text_of(&file, sink.options.max_line, sink.options.encoding) {
                 Err(error) => sink.bad_source(error)?,
                 Ok(None) => sink.bad_row(None, too_long("file", sink.options.max_line))?,
                 Ok(Some(text)) => {
@@ -36,9 +37,9 @@ pub(super) fn read(folder: &Path, sink: &mut Sink) -> Flow {
 }
 
 /// The text of a file; `None` when it is longer than `limit`.
-fn text_of(file: &Path, limit: usize) -> Result<Option<String>> {
+fn text_of(file: &Path, limit: usize, encoding: Option<Encoding>) -> Result<Option<String>> {
     let mut bytes = Vec::new();
-    let input = Input::open(file, false)?;
+    let input = Input::open(file, false)?.in_utf8(encoding, &file.display().to_string())?;
     let read = input.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| read_error(&file.display().to_string(), &error))?;
     Ok((bytes.len() <= limit).then(|| decoded(bytes)))

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use super::encoding::{self, Decoded, Encoding};
 use crate::{Error, Result};
 
 /// Size of the blocks handed from the decompressing thread to the parser: far above the cost of a hand-over, and a few
@@ -71,6 +72,15 @@ impl Input {
         let mut rest = if in_background { in_thread(plain).map_err(|error| Error::io(name, error))? } else { plain };
         let head = read_up_to(&mut rest, HEAD).map_err(|error| read_error(name, &error))?;
         Ok(Input { head, taken: 0, rest, compressed: true })
+    }
+
+    /// The same as UTF-8, where it is in another encoding: the one that a mark at its beginning names, or else `asked`.
+    pub(super) fn in_utf8(self, asked: Option<Encoding>, name: &str) -> Result<Self> {
+        let Some(decoder) = encoding::decoder(&self.head, asked) else { return Ok(self) };
+        let compressed = self.compressed;
+        let mut rest: Box<dyn Read + Send> = Box::new(Decoded::new(self, decoder));
+        let head = read_up_to(&mut rest, HEAD).map_err(|error| read_error(name, &error))?;
+        Ok(Input { head, taken: 0, rest, compressed })
     }
 
     /// The first bytes of the stream: [`HEAD`] of them, fewer when there are fewer. To be asked before reading.

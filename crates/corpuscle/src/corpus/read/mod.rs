@@ -10,6 +10,7 @@
 
 mod array;
 mod delimited;
+mod encoding;
 #[cfg(feature = "excel")]
 mod excel;
 mod fasttext;
@@ -35,6 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
 
+pub use self::encoding::Encoding;
 use self::input::Input;
 pub use self::options::{Filter, Format, Numbers, ReadOptions};
 pub use self::sink::Skipped;
@@ -102,9 +104,7 @@ fn read_source(source: &Source, name: &str, sink: &mut Sink) -> Flow {
     if input.head().is_empty() {
         return Ok(());
     }
-    if input.head().starts_with(b"\xff\xfe") || input.head().starts_with(b"\xfe\xff") {
-        return Err(sink.error(None, "is UTF-16; convert it to UTF-8".to_string()).into());
-    }
+    let input = input.in_utf8(sink.options.encoding, name)?;
     let format = detect(source, input.head(), &sink.options)?;
     sink.is_of(format);
     match format {
@@ -270,7 +270,7 @@ pub fn read_text(path: impl AsRef<std::path::Path>) -> Result<String> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let mut input = input::Input::open(path, false)?.take(MOST_TEXT + 1);
+    let mut input = input::Input::open(path, false)?.in_utf8(None, &name)?.take(MOST_TEXT + 1);
     input.read_to_end(&mut bytes).map_err(|error| input::read_error(&name, &error))?;
     if bytes.len() as u64 > MOST_TEXT {
         return Err(Error::input(name, None, "is larger than 1 GB"));

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::encoding::Encoding;
 use crate::{Error, Result};
 
 /// How documents are laid out in a file or folder.
@@ -152,6 +153,8 @@ pub struct ReadOptions {
     pub filters: Vec<Filter>,
     /// The format; `None`: found out from name and content.
     pub format: Option<Format>,
+    /// The encoding of the data; `None`: UTF-8, or UTF-16 where a mark at the beginning says so.
+    pub encoding: Option<Encoding>,
     /// Counts bad rows and goes on, instead of stopping at the first.
     pub skip_bad: bool,
     /// The longest line (or file of a class folder, or SGML element), in bytes.
@@ -181,6 +184,7 @@ impl Default for ReadOptions {
             weight: None,
             filters: Vec::new(),
             format: None,
+            encoding: None,
             skip_bad: false,
             max_line: 64 << 20,
             label_separator: None,
