@@ -98,6 +98,27 @@ fn rows_that_cannot_be_written_say_why_and_leave_nothing() {
 }
 
 #[test]
+fn tables_that_are_not_utf_8_are_read_by_the_name_of_their_encoding() {
+    let place = Place::new();
+    place.train(RECIPE, "m.model");
+    let table = "text,note\nmy printer is broken,caf\u{e9}\n";
+    place.write("new.csv", table);
+    place.write("latin.csv", table.chars().map(|c| c as u8).collect::<Vec<u8>>());
+    let utf16 = std::iter::once('\u{feff}').chain(table.chars()).flat_map(|c| (c as u16).to_le_bytes());
+    place.write("unicode.csv", utf16.collect::<Vec<u8>>());
+    let keep = |name: &str, more: &[&str]| place.ok(&[&["predict", "m.model", name, "--keep", "-q"], more].concat());
+    let expected = keep("new.csv", &[]);
+    assert!(expected.contains(",caf\u{e9},"), "{expected}");
+    assert_eq!(keep("latin.csv", &["--encoding", "windows-1252"]), expected);
+    assert_eq!(keep("unicode.csv", &[]), expected);
+    let said = place.fails(1, &["predict", "m.model", "latin.csv"]);
+    assert!(said.contains("latin.csv:2: not UTF-8: byte 0xe9") && said.contains("--encoding windows-1252"), "{said}");
+    let said = place.fails(1, &["predict", "m.model", "latin.csv", "--encoding", "euc-kr"]);
+    assert!(said.contains("line 2") && said.contains("euc-kr") && said.contains("--encoding"), "{said}");
+    assert!(place.fails(2, &["predict", "m.model", "latin.csv", "--encoding", "klingon"]).contains("windows-1252"));
+}
+
+#[test]
 fn a_workbook_is_classified_sheet_by_sheet() {
     let place = Place::new();
     place.train(RECIPE, "m.model");
