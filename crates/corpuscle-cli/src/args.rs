@@ -498,7 +498,7 @@ pub(crate) struct Reproduce {
     /// The protocol (`--list` shows them), or a .json file with one of your own
     #[arg(value_name = "NAME", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
     pub(crate) name: Option<String>,
-    /// Every protocol whose data are there, one after the other; --report then has all of them on one page
+    /// Every protocol of a paper whose data are there, one after the other; --report then has all of them on one page
     #[arg(long)]
     pub(crate) all: bool,
     /// Folder with the data
