@@ -84,6 +84,9 @@ pub(super) fn refused(error: TantivyError) -> Error {
         }
         TantivyError::IoError(error) => failed(&error),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => failed(&io_error),
+        TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(_)) => {
+            Error::index("a writer that was stopped since it was opened has left a file; open it anew and try again")
+        }
         TantivyError::ErrorInThread(_) => Error::index(
             "writing failed, most likely for want of room on the disk; what was committed before is untouched",
         ),
@@ -195,7 +198,10 @@ impl Index {
 
     /// Begins to add and delete. One writer at a time, in this process or any other.
     pub fn writer(&self, run: &Run) -> Result<Writer<'_>> {
-        let writer = self.index.writer_with_num_threads(1, MEMORY).map_err(refused)?;
+        let writer: IndexWriter = self.index.writer_with_num_threads(1, MEMORY).map_err(refused)?;
+        // A writer that was killed leaves files that no commit names. One with deletions is called after the commit it was for, which
+        // is the next one of this writer too, and would be in its way.
+        writer.garbage_collect_files().wait().map_err(refused)?;
         // What another process committed since this index was opened counts.
         Writer::new(self, writer, about(&self.index)?, run)
     }

@@ -472,3 +472,29 @@ fn a_table_of_retrieval_is_run_and_its_claims_are_tested() {
         assert!(SearchProtocol::parse(&json(wrong)).is_err());
     }
 }
+
+/// As a writer leaves the folder that was killed after it had written everything but what names the commit.
+#[test]
+fn what_a_killed_writer_left_is_in_nobodys_way() {
+    let all = documents();
+    let (folder, index) = indexed(&all[..40]);
+    let place = folder.path().join("index");
+    let committed = std::fs::read(place.join("meta.json")).unwrap();
+    let files = || std::fs::read_dir(&place).unwrap().filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let deletions = || files().filter(|name| name.ends_with(".del")).count();
+    let again = |index: &Index| {
+        let mut writer = index.writer(&run())?;
+        // Half of them replace documents that are there, so deletions are written.
+        all[20..60].iter().try_for_each(|document| writer.add(document.clone()))?;
+        writer.commit()
+    };
+    assert_eq!(again(&index).unwrap().documents, 60);
+    assert_eq!(deletions(), 1);
+    std::fs::write(place.join("meta.json"), committed).unwrap();
+    drop(index);
+    let index = Index::open(&place).unwrap();
+    assert_eq!(index.searcher().unwrap().documents(), 40);
+    assert_eq!(again(&index).unwrap().documents, 60);
+    assert_eq!(deletions(), 1, "{:?}", files().collect::<Vec<_>>());
+    assert_eq!(Index::open(&place).unwrap().searcher().unwrap().documents(), 60);
+}
