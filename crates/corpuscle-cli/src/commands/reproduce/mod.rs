@@ -125,6 +125,22 @@ struct Done {
     maps: Vec<page::DocumentMap>,
 }
 
+impl Done {
+    /// How many of the claims hold, in words.
+    fn verdict(&self) -> String {
+        verdict(self.result.claims_held(), self.result.claims_tested())
+    }
+}
+
+/// So many claims hold of so many, of which so many could be tested.
+fn verdict((held, all): (usize, usize), tested: usize) -> String {
+    match (tested, all) {
+        (_, 0) => "no claim".to_string(),
+        (0, all) => format!("{all}, not tested with one draw"),
+        _ => format!("{held} of {all} hold"),
+    }
+}
+
 /// Reads what a protocol needs and runs it.
 fn one(protocol: &Protocol, folder: &Path, args: &Reproduce, run: &Run) -> anyhow::Result<Done> {
     let protocol = protocol.filled(args.quick);
@@ -233,12 +249,11 @@ fn run_all(
         output::print_json(&json!({"protocols": all, "skipped": skipped, "failed": failed}))?;
         return whole(&failed);
     }
-    let tables = done.iter().map(|Done { protocol, result, .. }| (&protocol.name, result.claims_held()));
-    let tables = tables.chain(searched.iter().map(|done| (&done.protocol.name, done.claims_held())));
-    let rows = tables.zip(&seconds).map(|((name, (held, all)), seconds)| {
-        vec![name.clone(), format!("{held} of {all}"), format!("{seconds:.0} s")]
-    });
-    let mut text = output::table(&["protocol", "claims that hold", "time"], 1, rows);
+    let tables = done.iter().map(|one| (&one.protocol.name, one.verdict()));
+    let tables = tables.chain(searched.iter().map(|one| (&one.protocol.name, one.verdict())));
+    let rows =
+        tables.zip(&seconds).map(|((name, verdict), seconds)| vec![name.clone(), verdict, format!("{seconds:.0} s")]);
+    let mut text = output::table(&["protocol", "claims", "time"], 1, rows);
     skipped.iter().for_each(|line| text.push_str(&format!("not run: {line}\n")));
     output::print_text(&text)?;
     whole(&failed)

@@ -31,12 +31,9 @@ pub(super) const QUESTION: &str = "Does what the paper reports hold here?";
 
 /// All protocols on one page: first every claim with its verdict, then one after the other.
 pub(super) fn all(done: &[Done], searches: &[searches::Done], skipped: &[String], run: &Run) -> String {
-    let tables = done.iter().map(|Done { protocol, result, .. }| (&protocol.title, result.claims_held()));
-    let tables = tables.chain(searches.iter().map(|done| (&done.protocol.title, done.claims_held())));
-    let rows = tables.map(|(title, (held, all))| {
-        let verdict = if all == 0 { "no claim".to_string() } else { format!("{held} of {all} hold") };
-        vec![title.clone(), verdict]
-    });
+    let tables = done.iter().map(|one| (&one.protocol.title, one.verdict()));
+    let tables = tables.chain(searches.iter().map(|one| (&one.protocol.title, one.verdict())));
+    let rows = tables.map(|(title, verdict)| vec![title.clone(), verdict]);
     let columns = ["table or figure", "claims"].map(String::from).to_vec();
     let mut all = vec![Section::Table { heading: "Every table and figure".into(), columns, rows: rows.collect() }];
     // The interval stands in each chapter's own table.

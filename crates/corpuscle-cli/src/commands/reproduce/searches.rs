@@ -90,9 +90,10 @@ impl Drop for Scratch {
 }
 
 impl Done {
-    /// How many of the claims hold, and how many there are.
-    pub(super) fn claims_held(&self) -> (usize, usize) {
-        (self.claims.iter().filter(|claim| claim.holds).count(), self.claims.len())
+    /// How many of the claims hold, in words.
+    pub(super) fn verdict(&self) -> String {
+        let held = self.claims.iter().filter(|claim| claim.holds).count();
+        super::verdict((held, self.claims.len()), self.claims.len())
     }
 
     pub(super) fn text(&self) -> String {

@@ -103,6 +103,12 @@ impl Reproduction {
         let claims = || self.points.iter().flat_map(|point| &point.claims).chain(&self.claims);
         (claims().filter(|claim| claim.holds).count(), claims().count())
     }
+
+    /// How many of the claims could be tested: none with one draw.
+    pub fn claims_tested(&self) -> usize {
+        let claims = self.points.iter().flat_map(|point| &point.claims).chain(&self.claims);
+        claims.filter(|claim| claim.test.is_some()).count()
+    }
 }
 
 impl Point {

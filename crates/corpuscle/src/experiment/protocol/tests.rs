@@ -75,7 +75,9 @@ fn claims_between_places_and_about_sprinkling_are_tested_once() {
     let gain = result.claims[0].test.unwrap().difference;
     let accuracy = |point: usize| result.points[point].spread(0, Figure::Accuracy).0;
     assert!((gain - (accuracy(1) - accuracy(0))).abs() < 1e-12);
-    assert_eq!(result.claims_held(), (3, 3));
+    assert_eq!((result.claims_held(), result.claims_tested()), ((3, 3), 3));
+    let once = Protocol::parse(&curve).unwrap().run(&demo().unwrap().train, 0, Some(1), &run).unwrap();
+    assert_eq!((once.claims_held(), once.claims_tested()), ((0, 3), 0));
 }
 
 #[test]
