@@ -118,17 +118,23 @@ def main():
                 started = time.monotonic()
                 best, said = ours.accuracy(kept, "recommend", "--budget", args.budget, *ours.names)
                 seconds = time.monotonic() - started
-                peer = encoder.accuracy(kept) if encoder else float("nan")
-                sums += Counter(plain=plain, recommend=best, encoder=peer)
-                line = f"{path.name} {asked} draw {draw}: plain {plain:.3f} recommend {best:.3f} ({seconds:.0f} s, {said['recipe']}) encoder {peer:.3f} ({encoding:.0f} s)"
+                line = f"{path.name} {asked} draw {draw}: plain {plain:.4f} recommend {best:.4f} ({seconds:.0f} s, {said['recipe']})"
+                sums += Counter(plain=plain, recommend=best)
+                if encoder:
+                    peer = encoder.accuracy(kept)
+                    sums += Counter(encoder=peer)
+                    line += f" encoder {peer:.4f} ({encoding:.0f} s)"
                 print(line, file=sys.stderr, flush=True)
             table.append((path.name.split(".")[0], asked, *(100 * sums[side] / args.draws for side in ("plain", "recommend", "encoder"))))
-    print("| corpus | labels | plain TF-IDF | recommend | MiniLM |\n|---|---:|---:|---:|---:|")
+    # A side that was left out has no column.
+    sides = {"plain TF-IDF": 2, "recommend": 3} | ({} if args.without_encoder else {"MiniLM": 4})
+    print("| " + " | ".join(["corpus", "labels", *sides]) + " |\n|---" + "|---:" * (1 + len(sides)) + "|")
     for row in table:
-        print("| {} | {} | {:.1f} | {:.1f} | {:.1f} |".format(*row))
+        print("| " + " | ".join([row[0], row[1], *(f"{row[at]:.1f}" for at in sides.values())]) + " |")
     for asked in args.labels.split(","):
         of = [row for row in table if row[1] == asked]
-        print("| mean | {} | {:.1f} | {:.1f} | {:.1f} |".format(asked, *(sum(row[at] for row in of) / len(of) for at in (2, 3, 4))))
+        means = [sum(row[at] for row in of) / len(of) for at in sides.values()]
+        print("| " + " | ".join(["mean", asked, *(f"{mean:.1f}" for mean in means)]) + " |")
 
 
 main()
